@@ -1,4 +1,4 @@
-"""`lasthop compare`: what differs between results."""
+"""`lasthop compare`: differences between results."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_failures_are_told_with_status_1_and_what_was_wrong(lasthop: Lasthop, tm
     refused = lasthop("fetch", "http://gateway:8493/", *words)
     assert (refused.status, "refused by the peer" in refused.err) == (1, True), refused.err
     silent = lasthop("fetch", "http://gateway:8494/", *words, "--timeout", "1", "--outside", silent_server(8494))
-    assert (silent.status, "nothing came for 1 s" in silent.err) == (1, True), silent.err
+    assert (silent.status, "no byte arrived for 1 s" in silent.err) == (1, True), silent.err
     unknown = lasthop("fetch", "http://no-such-host.invalid/", *words)
     assert (unknown.status, "no-such-host.invalid" in unknown.err) == (1, True), unknown.err
 
@@ -136,7 +136,7 @@ def test_a_redirection_is_said_and_followed_but_not_for_ever(lasthop: Lasthop, t
     ("words", "what"),
     [
         (["www.example.org"], "the scheme is missing"),
-        (["ftp://gateway/"], "'ftp' is not spoken here"),
+        (["ftp://gateway/"], "'ftp' is not supported"),
         (["http://"], "the host is missing"),
         (["http://gateway:99999/"], "Port out of range"),
         (["http://[::1]/"], "only IPv4"),

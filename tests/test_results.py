@@ -67,21 +67,21 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
-def test_a_half_written_folder_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_incomplete_folder_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "tcp.parquet").write_bytes(b"half")
     for attempt in (lambda: write_run(a_run(), tmp_path), lambda: open_run(tmp_path)):
-        with pytest.raises(InputError, match="half-written"):
+        with pytest.raises(InputError, match="incomplete"):
             attempt()
 
 
-def test_a_result_that_lost_a_file_is_said_to_be_half_written(tmp_path: Path) -> None:
+def test_a_result_that_lost_a_file_is_said_to_be_incomplete(tmp_path: Path) -> None:
     write_run(a_run(), tmp_path / "result")
     (tmp_path / "result" / "tcp.parquet").unlink()
-    with pytest.raises(InputError, match=r"half-written.*tcp\.parquet is missing"):
+    with pytest.raises(InputError, match=r"incomplete.*tcp\.parquet is missing"):
         open_run(tmp_path / "result")
 
 
-def test_a_result_with_a_cut_file_is_said_to_be_half_written(tmp_path: Path) -> None:
+def test_a_result_with_a_cut_file_is_said_to_be_incomplete(tmp_path: Path) -> None:
     write_run(a_run(), tmp_path / "result")
     path = tmp_path / "result" / "capture-lasthop.pcapng"
     path.write_bytes(path.read_bytes()[:-1])
@@ -122,7 +122,7 @@ def test_a_killed_writer_leaves_no_result_and_the_next_one_clears_up(tmp_path: P
     assert not target.exists()
     (left,) = tmp_path.iterdir()
     assert ".partial-" in left.name
-    with pytest.raises(InputError, match="half-written"):
+    with pytest.raises(InputError, match="incomplete"):
         open_run(left)
     write_run(a_run(), target)
     assert [path.name for path in tmp_path.iterdir()] == ["result"]

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command import Lasthop
-from lasthop.cli import console
+from lasthop.cli import study_tables
 from lasthop.cli.study_tables import print_study_table
 from lasthop.results.folder import STORE_FILE
 from lasthop.study import Precision, load_study, open_study, run_study
@@ -121,7 +121,7 @@ def test_a_line_that_was_damaged_costs_its_own_run_alone(lasthop: Lasthop, small
     again = lasthop("study", small_study, "--out", "r", "--json")
     assert again.json["reused"] == whole["runs"] - 1
     assert again.json["rows"] == whole["rows"]
-    assert f"{STORE_FILE}: line 2 is damaged and left out" in again.err
+    assert f"{STORE_FILE}: line 2 is damaged and ignored" in again.err
 
 
 def start(study: Path, folder: Path, replications: int) -> subprocess.Popen[bytes]:
@@ -182,7 +182,7 @@ def test_a_check_that_breaks_loses_no_row(lasthop: Lasthop, small_study: Path) -
     checks.write_text(checks.read_text().replace("longest == {3: 3}", "longest[7] == 3"))
     ended = lasthop("study", small_study, "--out", "r", "--json")
     assert ended.status == 0
-    assert "the check queue_was_full broke: KeyError: 7" in ended.json["claims"][1]["evidence"]
+    assert "the check queue_was_full failed: KeyError: 7" in ended.json["claims"][1]["evidence"]
     assert rows_by(ended.json)[1, 3, "none", "elapsed_s"]["measured"] > 0
 
 
@@ -241,7 +241,7 @@ def test_a_picture_of_a_study_that_did_not_finish_says_how_to_go_on(
 ) -> None:
     run_study(load_study(small_study), tmp_path / "r")
     (tmp_path / "r" / "study.json").unlink()
-    assert "goes on where it was" in lasthop("plot", "r", "published").err
+    assert "continues with the runs that are missing" in lasthop("plot", "r", "published").err
 
 
 def test_published_beside_measured_is_drawn(lasthop: Lasthop, small_study: Path, tmp_path: Path) -> None:
@@ -280,14 +280,14 @@ def test_a_study_is_replicated_until_its_intervals_are_narrow_or_the_runs_used_u
 def test_a_study_that_did_not_become_narrow_enough_says_so(lasthop: Lasthop, small_study: Path) -> None:
     options = ("study", small_study, "--only", "2", "--at-most", "6", "--out", "r")
     missed = lasthop(*options, "--within", "0.000001")
-    assert "1 of 1 rows have a wider interval than --within 1e-06 asks for" in missed.out
+    assert "1 of 1 rows have an interval wider than --within 1e-06 after --at-most" in missed.out
     named = [{"table": 2, "queue": 7, "delay": "random", "metric": "elapsed_s"}]
     assert lasthop(*options, "--within", "0.000001", "--json").json["precision"] == {
         "within": 0.000001,
         "at_most": 6,
         "wide": named,
     }
-    assert "No row has a wider interval than --within 1 asks for" in lasthop(*options, "--within", "1").out
+    assert "Every row has an interval within --within 1" in lasthop(*options, "--within", "1").out
     assert lasthop(*options, "--json").json["precision"] is None
 
 
@@ -299,7 +299,7 @@ def test_every_metric_has_its_spread_and_its_ratio_where_there_are_any(lasthop: 
     out = lasthop("study", small_study, "--only", "2", "--out", "r").out
     head = next(line.split() for line in out.splitlines() if line.startswith("drops"))
     assert head == ["drops", "published", "ratio", "spread", "elapsed_s", "published", "ratio", "spread"]
-    assert "Medians; their spread is low to high where" in out
+    assert "Medians; the spread is low to high for rows" in out
     assert "the ratio is measured to published" in out
 
 
@@ -317,7 +317,7 @@ def test_a_table_wider_than_the_terminal_stands_in_several(
     small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = run_study(load_study(small_study), tmp_path / "r").rows
-    monkeypatch.setattr(console.stdout, "_width", 60)
+    monkeypatch.setattr(study_tables, "width", lambda: 60)
     print_study_table(1, [row for row in rows if row["table"] == 1])
     lines = capsys.readouterr().out.splitlines()
     heads = [line.split() for line in lines if line.startswith("queue")]
@@ -361,7 +361,7 @@ def test_a_table_on_request_runs_where_it_is_named(lasthop: Lasthop, small_study
     study = small_study / "study.toml"
     study.write_text(study.read_text().replace('title = "Random delays"', 'title = "Random delays"\non_request = true'))
     usual = lasthop("study", small_study, "--out", "r")
-    assert "not run, as they take long: 2; --only runs them" in " ".join(usual.err.split())
+    assert "not run because they take long: 2; --only runs them" in " ".join(usual.err.split())
     found = lasthop("study", small_study, "--out", "r", "--json").json
     assert {row["table"] for row in found["rows"]} == {1}
     assert [claim["holds"] for claim in found["claims"]] == [True, True]

@@ -38,7 +38,7 @@ def test_study_all_goes_on_past_a_study_that_cannot_be_run(
     monkeypatch.setattr(catalogue, "entries", lambda _kind: entries)
     monkeypatch.setattr(command, "load_parts", load)
     ended = CliRunner().invoke(command.command, ["all", "--out", str(tmp_path / "all"), "--jobs", "1"])
-    assert "not whole: broken" in str(ended.exception)
+    assert "not complete: broken" in str(ended.exception)
     text = (tmp_path / "all" / "index.html").read_text()
     assert "no such program" in text
     assert "A delay takes time." in text

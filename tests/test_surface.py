@@ -105,11 +105,21 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
     assert f"The commands are {commands}" in capsys.readouterr().err
 
 
-HEAVY = ("numpy", "pyarrow", "matplotlib", "rich", "lasthop._native")
+HEAVY = ("numpy", "pyarrow", "matplotlib", "rich", "importlib.metadata", "hashlib", "lasthop._native")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fly"]])
-def test_the_help_loads_no_library_that_it_does_not_show(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        (["--help"], set()),
+        (["fly"], set()),
+        (["--version"], {"lasthop._native"}),
+        (["run", "quickstart"], {"lasthop._native"}),
+        (["run", "quickstart", "--json"], {"lasthop._native"}),
+        (["show", "quickstart"], {"lasthop._native"}),
+    ],
+)
+def test_a_command_loads_no_library_that_it_does_not_need(arguments: list[str], needed: set[str]) -> None:
     code = f"""
 import sys
 from lasthop.cli import cli
@@ -120,7 +130,13 @@ except Exception:
 print([name for name in {HEAVY!r} if name in sys.modules])
 """
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert ended.stdout.splitlines()[-1] == "[]"
+    assert set(ast.literal_eval(ended.stdout.splitlines()[-1])) == needed
+
+
+def test_importing_the_package_loads_nothing_but_itself() -> None:
+    code = "import sys; import lasthop; print([name for name in sys.modules if name.startswith('lasthop.')])"
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.strip() == "[]"
 
 
 def test_the_live_child_loads_nothing_that_starts_threads() -> None:

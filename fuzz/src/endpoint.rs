@@ -7,16 +7,12 @@
 
 use tcp::{Endpoint, Ports};
 use units::{Duration, Seq};
-use wire::Payload;
 
 use crate::config;
-use crate::peer::{ISS, PEER_PORT, PORT, Peer};
+use crate::peer::{ISS, PEER_PORT, PORT, Peer, STEP};
 
 /// Bytes of the input before the steps.
 const HEAD: usize = 4;
-/// Bytes of one step.
-pub(crate) const STEP: usize = 12;
-
 /// Chooses a profile and how the connection opens by the first four bytes; every twelve bytes after them are a step.
 pub fn run(bytes: &[u8]) {
     let Some((head, steps)) = bytes.split_first_chunk::<HEAD>() else { return };
@@ -65,16 +61,4 @@ fn take(peer: &mut Peer, step: &[u8; STEP]) {
 pub fn input(profile: &str, steps: &[[u8; STEP]]) -> Option<Vec<u8>> {
     let [a, b] = config::key_of(profile)?;
     Some([a, b, 0, 0].into_iter().chain(steps.concat()).collect())
-}
-
-/// The payload of the peer's stream at `offset`, which may lie before its beginning.
-pub(crate) fn payload(offset: i64, len: u32) -> Payload {
-    match u64::try_from(offset) {
-        Ok(offset) => Payload::Pattern { offset, len },
-        Err(_) => {
-            let places = offset..offset + i64::from(len);
-            let bytes: Vec<u8> = places.map(|place| Payload::pattern_byte(place.cast_unsigned())).collect();
-            Payload::Data(bytes.into())
-        }
-    }
 }

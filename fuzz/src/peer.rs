@@ -4,8 +4,8 @@ use tcp::{Endpoint, Kind, State, Transmit};
 use units::{Duration, Instant, Seq, SeqRange};
 use wire::{Ecn, Flags, Options, Payload, Segment, Timestamps};
 
-use crate::endpoint::{STEP, payload};
-
+/// Bytes of one step.
+pub(crate) const STEP: usize = 12;
 /// The endpoint's port.
 pub(crate) const PORT: u16 = 1000;
 /// The peer's port.
@@ -297,8 +297,7 @@ impl Peer {
         if !segment.flags.contains(Flags::ACK) {
             return;
         }
-        let truthful = self.endpoint.config().ack.build().is_truthful();
-        if truthful {
+        if !self.endpoint.config().ack.build().traits().lies {
             self.check(segment.ack.at_or_before(self.reached), "what was never sent is acknowledged");
         }
         self.endpoint_acked = Some(segment.ack);
@@ -371,3 +370,15 @@ const MOST_AT_ONCE: u64 = 100_000;
 const MOST_TIMERS: u32 = 10_000;
 /// More than any window in use; sums of it do not overflow.
 const MOST_BYTES: u64 = 1 << 50;
+
+/// The payload of the peer's stream at `offset`, which may lie before its beginning.
+fn payload(offset: i64, len: u32) -> Payload {
+    match u64::try_from(offset) {
+        Ok(offset) => Payload::Pattern { offset, len },
+        Err(_) => {
+            let places = offset..offset + i64::from(len);
+            let bytes: Vec<u8> = places.map(|place| Payload::pattern_byte(place.cast_unsigned())).collect();
+            Payload::Data(bytes.into())
+        }
+    }
+}

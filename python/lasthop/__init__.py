@@ -4,10 +4,11 @@
 >>> run = lasthop.run("quickstart")
 >>> run.summary["flows"][0]["elapsed_s"]  # doctest: +SKIP
 
-Imports are late for one reason, start-up time: a small run takes 0.1 s, pyarrow, Matplotlib and Rich as much each, and
-the child of a real-time run must have one thread when it starts (the first two start some). So the names of this module
-are imported at their first use, each command imports what it runs, and these libraries are imported in the functions
-that use them. All other imports stand at the head of their file, and lead down the layers of tests/test_layers.py.
+Some imports are late, to save start-up time: a small run takes 0.1 s, and loading NumPy, pyarrow, Matplotlib or Rich
+takes 0.05 s to 0.4 s more. The names of this module are imported at their first use, a command imports what it runs,
+and functions import the libraries that they need. The child of a real-time run must also have a single thread when it
+starts, and the first two libraries start threads. All other imports are at the head of their file and lead down the
+layers in tests/test_layers.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Anybody's capture as a result of lasthop's: its connections, and a folder for `lasthop plot` and `explain`."""
+"""Analysis of a capture: its TCP connections, and a result folder for `lasthop plot` and `explain`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEGMENTS_FILE = "segments.parquet"
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a capture tells. `report` is the object that `lasthop analyze --json` prints."""
+    """An analyzed capture. `report` is the object that `lasthop analyze --json` prints."""
 
     path: Path
     report: Mapping[str, Any]
@@ -43,7 +43,7 @@ class Analysis:
 
 
 def analyze(capture: str | Path) -> Analysis:
-    """Read a capture (pcap or pcapng). Raises InputError where it is neither; what is torn is read up to there."""
+    """Analyze a capture, pcap or pcapng. A damaged file is read up to its fault. Raises InputError for other files."""
     path = _capture_path(capture)
     return Analysis(path, json.loads(_native.analyze(path)))
 
@@ -51,7 +51,7 @@ def analyze(capture: str | Path) -> Analysis:
 def analyze_to_folder(capture: str | Path, folder: Path) -> RunResult:
     """Read a capture and write it as a result folder: the table `segments`, and `run.json`.
 
-    Raises InputError where it is no capture, has no TCP, or the folder is not an earlier result.
+    Raises InputError if it is no capture or has no TCP, or if the folder exists and is not an earlier result.
     """
     path = _capture_path(capture)
     with whole_folder(folder) as partial:
@@ -63,7 +63,7 @@ def analyze_to_folder(capture: str | Path, folder: Path) -> RunResult:
 
 
 def remarks(report: Mapping[str, Any]) -> Iterator[str]:
-    """Say what of a capture could not be read, or was left out."""
+    """Yield a remark for each kind of data in a capture that could not be read, or was skipped."""
     if report["error"]:
         yield f"read up to a fault: {report['error']}"
     for point in report["points"]:

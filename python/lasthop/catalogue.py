@@ -1,11 +1,10 @@
 """The library that ships with lasthop: studies, scenarios, profiles and presets, by name.
 
-The engine looks names up in it (a path works too); here it is only listed.
+The engine resolves names; this module only lists them.
 """
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,7 +16,7 @@ LIBRARY = Path(__file__).parent / "library"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One named thing of the library."""
+    """A named file of the library, with its summary."""
 
     name: str
     path: Path
@@ -25,7 +24,7 @@ class Entry:
 
 
 def entries(kind: Kind) -> list[Entry]:
-    """Return what the library holds of one kind, by name."""
+    """Return the files of one kind, sorted by name."""
     folder = LIBRARY / kind
     if kind == "studies":
         files = {path.parent.name: path for path in folder.glob("*/study.toml")}
@@ -35,6 +34,8 @@ def entries(kind: Kind) -> list[Entry]:
 
 
 def _summary(path: Path) -> str:
-    """Return what a file says of itself: its `summary`, or a study's `title`."""
+    """Return a file's `summary`, or a study's `title`."""
+    import tomllib
+
     keys = tomllib.loads(path.read_text())
     return str(keys.get("summary") or keys.get("title") or "")

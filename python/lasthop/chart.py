@@ -1,4 +1,4 @@
-"""What a chart of a study's rows shows: said by the study, drawn by `lasthop.plots.curves`."""
+"""The description of a chart of a study's rows, which `lasthop.plots.curves` draws."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves through a table's rows: means of `metrics` over a column (or a metric), a curve for each text of `by`.
+    """Curves through a table's rows: means of `metrics` over a column (or a metric), a curve for each value of `by`.
 
-    `panels` is a column whose texts have a panel each; `only` are the texts that columns may have; `words` is what
-    the picture calls columns, metrics and panels.
+    Each value of the column `panels` has a panel. `only` restricts columns to some values; `words` are the labels of
+    columns, metrics and panels.
     """
 
     id: str

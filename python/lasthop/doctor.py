@@ -1,4 +1,4 @@
-"""What this machine can do, and the remedy for what it cannot: the engine's checks, and those of the Python side."""
+"""Checks of this machine, with remedies: those of the engine, and those of the Python side."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lasthop.real_time.live import remove_left_folders
 
 
 class Check(TypedDict):
-    """One thing that was looked at. `remedy` is null where there is nothing to do."""
+    """The result of one check. `remedy` is null if there is nothing to do."""
 
     check: str
     ok: bool
@@ -20,21 +20,23 @@ class Check(TypedDict):
 
 
 def checks() -> list[Check]:
-    """Look at everything that some command needs."""
+    """Return the checks of everything that some command needs. Removes folders that killed live runs left."""
     remove_left_folders()
     found: list[Check] = json.loads(_native.doctor())
     return [*found, _calibration(), _fonts()]
 
 
 def _calibration() -> Check:
-    """What the last `lasthop doctor --calibrate` measured."""
+    """Return the result of the last `lasthop doctor --calibrate`."""
     known = calibration()
-    says = str(known) if known else "not measured: lasthop doctor --calibrate says how fast links may be in real time"
+    says = (
+        str(known) if known else "not measured: lasthop doctor --calibrate measures the fastest link of a real-time run"
+    )
     return Check(check="calibration", ok=True, says=says, remedy=None)
 
 
 def _fonts() -> Check:
-    """Pictures use the first of these families; Matplotlib ships the last, so text is always drawn."""
+    """Check that Matplotlib finds a font for pictures; the last family of the list ships with it."""
     from matplotlib import font_manager
 
     installed = {font.name for font in font_manager.fontManager.ttflist}

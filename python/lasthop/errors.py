@@ -1,10 +1,10 @@
 """The tree of exceptions, all in one place.
 
-    LasthopError            anything this package raises on purpose
-    ├── InputError          the input is wrong (exit status 2): says file, line, key, what, and what would be right
-    └── RunError            the input was fine and the run failed (exit status 1)
-        ├── LiveError       this machine cannot do real time, or a real-time run went wrong
-        ├── OracleError     a program that a study compares with is not here, or did not answer
+    LasthopError            every error that this package raises itself
+    ├── InputError          the input is wrong (exit status 2); has file, line, key, message and remedy
+    └── RunError            the input was valid and the run failed (exit status 1)
+        ├── LiveError       this machine cannot run in real time, or a real-time run failed
+        ├── OracleError     a program that a study compares with is missing, or gave no answer
         └── StudyError      a case of a study failed; the others are kept
 
 The Rust side raises the same classes: `crates/python/src/error.rs` maps each of its errors to one of them.
@@ -19,7 +19,7 @@ from typing import ClassVar
 
 
 class LasthopError(Exception):
-    """Anything that lasthop raises on purpose. `exit_status` is what the command ends with."""
+    """Base of all errors of this package. `exit_status` is that of the command."""
 
     exit_status: ClassVar[int] = 1
 
@@ -27,7 +27,7 @@ class LasthopError(Exception):
 class InputError(LasthopError):
     """A file, a value or an argument is wrong. Nothing was run and nothing was written.
 
-    `file`, `line` (from 1) and `key` (dotted) say where, as far as known; `help` says what would be right.
+    `file`, `line` (from 1) and `key` (dotted) say where, if known; `help` says what would be right.
     """
 
     exit_status: ClassVar[int] = 2
@@ -49,7 +49,7 @@ class InputError(LasthopError):
         self.help = help
 
     def at(self, *, file: str, line: int | None, key: str) -> InputError:
-        """Return the same, said of a place that whoever found it did not know."""
+        """Return the same error with its place, for callers that know more than the code that raised it."""
         return InputError(self.message, file=file, line=line, key=key, help=self.help)
 
     def __str__(self) -> str:
@@ -60,24 +60,24 @@ class InputError(LasthopError):
 
 
 class RunError(LasthopError):
-    """A run that was well specified failed."""
+    """A run with valid input failed."""
 
 
 class LiveError(RunError):
-    """Real time is not possible here, or a real-time run failed; the message carries the remedy."""
+    """Real time is not possible on this machine, or a real-time run failed; the message has the remedy."""
 
 
 class OracleError(RunError):
-    """A program that a study compares with is not on this machine, or gave no answer. Nothing was run."""
+    """A program that a study compares with is missing on this machine, or gave no answer. Nothing was run."""
 
 
 class StudyError(RunError):
-    """Some case of a study failed. Everything that finished is kept, and the next start goes on from there."""
+    """A case of a study failed. Finished runs are kept, and the next start continues with the others."""
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Give the name of a file to an OSError that has none: a full disk is noticed only while writing or closing."""
+    """Add the name of a file to an OSError without one: writing to a full disk raises such an error."""
     try:
         yield
     except OSError as error:

@@ -15,7 +15,7 @@ from lasthop.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that happened in a run: `line` is that of the script which made it happen, if one did."""
+    """An event of a run, and the line of the script that caused it, if one did."""
 
     at_s: str
     line: int | None
@@ -24,7 +24,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a script was not run: it asks for what there is not, or cannot be read."""
+    """The reason why a script was not run: it cannot be read, or uses something that is not supported."""
 
     file: str
     line: int | None
@@ -32,13 +32,13 @@ class Refusal:
     help: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `lasthop packetdrill --json` prints it."""
+        """Return the object that `lasthop packetdrill --json` prints."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptResult:
-    """How one script has ended. `notes` are settings and commands of it that were left out."""
+    """The result of one script. `notes` are settings and commands of the script that were skipped."""
 
     file: str
     passed: bool
@@ -49,17 +49,17 @@ class ScriptResult:
     notes: Sequence[str]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as `lasthop packetdrill --json` prints it."""
+        """Return the object that `lasthop packetdrill --json` prints."""
         return asdict(self)
 
 
 def run_script(file: str | Path, profile: str = "linux-6") -> ScriptResult:
-    """Run the script in `file`; raise InputError where it cannot be run as it is written."""
+    """Run the script in `file`. Raises InputError if it cannot be read or run."""
     help = "give the path of a packetdrill script"
     try:
         text = Path(file).read_text()
     except UnicodeDecodeError as error:
-        raise InputError("it is not text", file=str(file), help=help) from error
+        raise InputError("is not a text file", file=str(file), help=help) from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(file), help=help) from error
     found = json.loads(_run(text, str(file), profile, str(LIBRARY)))
@@ -70,9 +70,9 @@ def run_script(file: str | Path, profile: str = "linux-6") -> ScriptResult:
 def run_scripts(
     files: Iterable[str | Path], profile: str = "linux-6"
 ) -> tuple[Sequence[ScriptResult], Sequence[Refusal]]:
-    """Run scripts one after another: those that cannot be run stop no other.
+    """Run scripts in sequence, and return the results, and the refusals of scripts that cannot be run.
 
-    Returns how the others ended, and why these were refused. Raises InputError for what concerns all, the profile.
+    Raises InputError if the profile is wrong, which concerns all scripts.
     """
     results, refused = [], []
     for file in files:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import platform
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from lasthop import _native
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a result depends on. Nothing is imported to find them out."""
+    """Return the versions that a result depends on, read from the packages' metadata without importing them."""
+    import platform
+    from importlib import metadata
+
     return {
         "lasthop": _native.__version__,
         "engine": engine(),
@@ -24,16 +24,25 @@ def versions() -> dict[str, str]:
 
 @cache
 def engine() -> str:
-    """Return the fingerprint of the native module: another build may compute another result.
+    """Return the fingerprint of the native module: 16 hexadecimal digits of its SHA-256.
 
-    A study's store trusts a finished run only where this agrees, so a developer never reads a stale number.
+    Another build may compute another result, so a study's store trusts a finished run only if this agrees.
     """
-    with Path(_native.__file__).open("rb") as module:
-        return hashlib.file_digest(module, "sha256").hexdigest()[:16]
+    return sha256_of(Path(_native.__file__))[:16]
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file as 64 hexadecimal digits."""
+    import hashlib
+
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def machine() -> dict[str, object]:
-    """Return the machine, as far as it may matter to somebody who wants to repeat a live run."""
+    """Return the system, kernel, architecture and number of processors, which a live run depends on."""
+    import platform
+
     return {
         "system": platform.system(),
         "kernel": platform.release(),

@@ -99,9 +99,7 @@ def test_what_a_kind_does_not_need_may_be_missing(source: Tables, kind: Kind) ->
 
 @pytest.mark.parametrize("kind", TIMED_KINDS, ids=lambda kind: kind.id)
 def test_a_time_outside_the_run_is_answered_with_the_time_there_is(source: Tables, kind: Kind) -> None:
-    with pytest.raises(
-        InputError, match="start at 500 s, behind the end — what it would show lies between 0"
-    ) as caught:
+    with pytest.raises(InputError, match="start at 500 s, after the end — the data are between 0") as caught:
         draw(kind.id, source, View(start_s=500, end_s=600))
     assert caught.value.exit_status == 2
     with pytest.raises(InputError, match="end at -1 s, before the beginning"):
@@ -172,5 +170,5 @@ def test_a_table_of_another_form_is_refused_by_name() -> None:
 @pytest.mark.parametrize("kind", ["cwnd", "rtt"])
 def test_what_a_kernel_decided_is_not_drawn_as_an_empty_picture(kind: str) -> None:
     tables = ModemRun({20: 6.0}).run()
-    with pytest.raises(InputError, match="of a kernel's TCP only the packets are seen"):
+    with pytest.raises(InputError, match="a kernel's TCP has packets only"):
         draw(kind, Tables(tables | {"tcp": tables["tcp"].slice(0, 0)}))

@@ -268,7 +268,7 @@ def test_a_packet_that_goes_straight_through_does_not_count_as_waiting(run: Tabl
     assert queue["packets"].to_pylist() == [1, 0]
     assert queue["time_ns"][0] == queue["time_ns"][1]
     axes = only_axes(draw("queue", Tables({"queue": queue})))
-    assert [text.get_text() for text in axes.texts] == ["no packet ever waited in a queue"]
+    assert [text.get_text() for text in axes.texts] == ["no packet waited in a queue"]
 
 
 def test_the_mean_of_a_queue_is_weighted_by_time() -> None:
@@ -421,7 +421,7 @@ def test_progress_is_drawn_from_samples_where_packets_were_not_recorded() -> Non
     figure = draw("progress", Tables({"progress": sampled}))
     assert np.asarray(line(only_axes(figure), "download").get_xydata()).tolist() == [[1, 1000], [2, 3000]]
     assert legend_words(figure) == ["download"]
-    assert note_of(figure) == "Left out: voice (datagrams, which nobody acknowledges)"
+    assert note_of(figure) == "Left out: voice (datagrams, which are not acknowledged)"
     with pytest.raises(InputError, match="nothing to draw of voice"):
         draw("progress", Tables({"progress": sampled}), View(flow="voice"))
 

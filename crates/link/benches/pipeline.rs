@@ -1,9 +1,9 @@
 //! How many packets one direction of a link passes in a second of one core: `cargo bench -p lasthop-link`.
 //! With names of links as arguments, only those are run, each once: for a profiler that counts instructions.
 //!
-//! The driver does what a world does with a link and nothing else: hands packets over at their time,
-//! wakes the link when it asks, takes what comes out. Each figure is the best of several runs, in
-//! processor time, so that others who use the machine disturb it little.
+//! The driver does what a world does with a link and nothing else: it hands packets over at their time, wakes the link
+//! on request, and takes delivered packets. Each figure is the best of several runs, in processor time, so that other
+//! load disturbs it little.
 
 extern crate lasthop_link as link;
 
@@ -14,7 +14,7 @@ use units::{Bytes, Duration, Instant, PacketId, Streams};
 const PACKETS: u64 = 1_000_000;
 const RUNS: usize = 7;
 
-/// About as large as what a simulated host hands to its link.
+/// About as large as a packet of a simulated host.
 #[derive(Clone, Debug)]
 struct TestPacket {
     id: u64,
@@ -113,7 +113,7 @@ fn timed(config: &Config) -> (f64, Passed) {
     (clock.elapsed(), passed)
 }
 
-/// The processor time of this thread where Linux tells it, else the time on the wall.
+/// The processor time of this thread on Linux, otherwise wall-clock time.
 struct Clock {
     wall: std::time::Instant,
     processor: Option<u64>,

@@ -1,14 +1,14 @@
 //! Why a configuration is refused.
 
-/// A setting that cannot be: where, what, and what would be right.
+/// An invalid setting: position, error and remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}; {help}")]
 pub struct ConfigError {
     /// The setting, as a dotted path below the table that was checked.
     pub path: String,
-    /// What is wrong with it.
+    /// The error.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: String,
 }
 

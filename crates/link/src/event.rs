@@ -1,4 +1,4 @@
-//! What happens to a packet on a link, as events for an observer.
+//! Events of packets on a link, for an observer.
 
 use units::{Bytes, Duration, Instant, PacketId};
 
@@ -17,7 +17,7 @@ impl<P> Observer<P> for () {
 }
 
 /// One step in a packet's life on the link. Lengths of the queue are those of the input queue
-/// alone: packets that wait for the send buffer, without the one that the event is about.
+/// alone: packets that wait for the send buffer, without the packet of the event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// Let into the input queue.
@@ -44,7 +44,7 @@ pub enum Event {
     LeftQueue {
         /// How long it was in the queue.
         waited: Duration,
-        /// Packets left behind.
+        /// Packets left in the queue.
         left: u32,
         /// Their bytes, framing included.
         left_bytes: Bytes,
@@ -69,7 +69,7 @@ pub enum Event {
     },
     /// Held by the allocation of the channel or beyond the transmitter.
     Delayed {
-        /// For how long.
+        /// Length of the delay.
         by: Duration,
         /// By what.
         cause: DelayCause,
@@ -79,12 +79,12 @@ pub enum Event {
         /// By what.
         cause: ErrorCause,
     },
-    /// Damaged in the error stage; it goes on.
+    /// Damaged in the error stage; the packet continues.
     Corrupted {
         /// By what.
         cause: ErrorCause,
     },
-    /// A copy of it was made, which goes on beside it under the same identity.
+    /// A copy was made, which continues with the same identity.
     Duplicated,
     /// Taken by the output dropper.
     DropperDropped,
@@ -138,7 +138,7 @@ impl DropRule {
     }
 }
 
-/// What delayed a packet.
+/// The cause of a delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayCause {
     /// The channel had to be allocated.
@@ -173,7 +173,7 @@ impl DelayCause {
     }
 }
 
-/// What made a stage beyond the input queue act.
+/// The cause of a loss or damage after the input queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCause {
     /// The random error process.
@@ -186,9 +186,9 @@ pub enum ErrorCause {
     ArqLimit,
     /// It was older than the link's packet lifetime, and would have had to wait.
     Expired,
-    /// The link layer started anew.
+    /// The link layer was reset.
     Reset,
-    /// A handover lost what the link held.
+    /// A handover lost the link's packets.
     Handover,
 }
 

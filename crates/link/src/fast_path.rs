@@ -3,8 +3,8 @@
 //! A plain link has a constant rate, a constant propagation delay and a first-in-first-out queue that drops arriving
 //! packets at its limit, and nothing else ([`FastPath::of`] decides). The transmission of a packet then ends at
 //! `max(now, end of the transmission before) + size / rate`, and the packet leaves the link one propagation delay
-//! later. So all packets stand in one ring in the order of their arrival, and the stages of the pipeline are positions
-//! in it:
+//! later. All packets are therefore in one ring in the order of their arrival, and the stages of the pipeline are
+//! positions in it:
 //!
 //! ```text
 //! front │ delivered │ propagating │ in transmission (0 or 1) │ queued │ back
@@ -42,7 +42,7 @@ pub(crate) struct FastPath<P> {
     transmitted: usize,
     /// When the first of the propagating packets is delivered, or never.
     next_delivery: Instant,
-    /// When the transmission that is going on ends, or never.
+    /// End of the current transmission, or never.
     transmission_end: Instant,
     /// The earlier of the two.
     next_due: Instant,
@@ -129,7 +129,7 @@ impl<P: Packet> FastPath<P> {
         }
     }
 
-    /// Does what is due next.
+    /// Executes the next due step.
     #[inline(never)]
     fn step(&mut self, observer: &mut impl Observer<P>) {
         if self.next_delivery <= self.transmission_end {
@@ -250,7 +250,7 @@ impl<P: Packet> FastPath<P> {
         }
     }
 
-    /// The transmission that was going on ends, and that of the first queued packet starts. Without a propagation delay
+    /// The current transmission ends, and that of the first queued packet starts. Without a propagation delay
     /// the packet leaves the link in between.
     #[inline]
     fn end_transmission(&mut self, observer: &mut impl Observer<P>) {

@@ -2,16 +2,14 @@
 //!
 //! A packet passes the stages of the Seawind emulator in their order (Sarolahti 2000, chapter 4): input queue → send
 //! buffer → allocation delay → transmission at the current rate → propagation → error stage → receive buffer → output
-//! dropper. Every stage is optional. A [`Config`] says which there are; [`Link`] runs them, by a shortcut where all
-//! times are known on entry; an [`Observer`] sees each packet's fate; [`Counters`] add it up.
+//! dropper. Every stage is optional. A [`Config`] selects them; [`Link`] runs them, by a short path if all times are
+//! known on entry; an [`Observer`] receives each packet's fate; [`Counters`] count it.
 //!
-//! Read first: [`Config`] for what can be set and what it means, then `pipeline/mod.rs`, the walk of
-//! a packet. What varies is plugged in: a queue discipline is one file under `queue/`, a random
-//! distribution one under `distribution/`, an error model one under `error_model/`,
-//! a rate source one under `capacity/`, each with one
-//! line in its registry.
+//! Read first: [`Config`], then `pipeline/mod.rs`, the path of a packet. Varying parts are plugged in: a queue
+//! discipline is one file under `queue/`, a random distribution one under `distribution/`, an error model one under
+//! `error_model/`, a rate source one under `capacity/`, each with one line in its registry.
 //!
-//! This crate never asks the time, reads no file, and knows nothing of what is inside a packet.
+//! This crate reads no clock and no file, and of a packet only the header fields of [`Packet`], never the payload.
 
 pub mod capacity;
 pub mod config;

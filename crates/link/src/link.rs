@@ -12,13 +12,12 @@ use crate::pipeline::Pipeline;
 /// One direction of a link.
 ///
 /// Order of calls: [`handle_packet`](Self::handle_packet) when a packet arrives,
-/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) says so, and after each of the
-/// two, [`poll_delivery`](Self::poll_delivery) until it returns nothing, then `poll_timeout` anew. Time never runs
-/// back.
+/// [`handle_timeout`](Self::handle_timeout) at the time of [`poll_timeout`](Self::poll_timeout), and after each of the
+/// two [`poll_delivery`](Self::poll_delivery) until it returns none, then `poll_timeout` again. Time never runs back.
 ///
 /// The link asks to be woken only when a packet may leave it, or, under flow control, when its queue may have room
-/// again. It works out what happened inside meanwhile at the next call, with the times at which it happened; so getters
-/// return the state as of the last call.
+/// again. It computes the events since then at the next call, with their own times, so that getters return the state as
+/// of the last call.
 #[derive(Debug)]
 pub struct Link<P> {
     path: Path<P>,
@@ -85,7 +84,7 @@ impl<P: Packet> Link<P> {
         on_path!(&self.path, path => path.has_delivery())
     }
 
-    /// The packet that leaves the link `places` after the next one, where that is known: on the fast path.
+    /// The packet that leaves the link `places` after the next one, if that is known, that is, on the fast path.
     #[inline(always)]
     #[must_use]
     pub fn upcoming(&self, places: usize) -> Option<&P> {
@@ -118,8 +117,8 @@ impl<P: Packet> Link<P> {
         on_path!(&self.path, path => path.can_accept())
     }
 
-    /// Takes the packets out that wait in the input queue, in the order in which they would be transmitted. They count
-    /// as having come in and not as dropped: whoever exchanges a link for one with other parameters hands them to that.
+    /// Takes out the packets that wait in the input queue, in the order in which they would be transmitted. They count
+    /// as arrived and not as dropped: a caller that replaces a link by another one hands them to that.
     pub fn take_waiting(&mut self, now: Instant, observer: &mut impl Observer<P>) -> Vec<P> {
         on_path!(&mut self.path, path => path.take_waiting(now, observer))
     }

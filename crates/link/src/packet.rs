@@ -1,11 +1,11 @@
-//! What a link needs to know of a packet.
+//! The fields of a packet that a link uses, all of its IP and transport headers.
 
 use units::{Bytes, PacketId};
 
-/// Something that crosses a link. What a packet does not tell has a default that makes the stages
-/// which ask for it do nothing: not ECN-capable, one flow between two hosts, one class, never copied.
+/// A packet that crosses a link. Optional fields have defaults that disable the stages which use them: not ECN-capable,
+/// one flow between two hosts, one class, never copied.
 pub trait Packet: Sized {
-    /// Who it is.
+    /// Its identity.
     fn id(&self) -> PacketId;
 
     /// Its size at the network layer; the link adds its own framing.
@@ -47,8 +47,8 @@ pub trait Packet: Sized {
         self.class() << 3
     }
 
-    /// What it acknowledges, if it is nothing but an ACK: without data, without SACK blocks. Routers look that far too,
-    /// where they filter ACKs.
+    /// Its acknowledgment, if it is a pure ACK: without data, without SACK blocks. Routers that filter ACKs read these
+    /// fields too.
     fn pure_ack(&self) -> Option<PureAck> {
         None
     }
@@ -74,7 +74,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Whether a queue may mark the packet where it would drop it.
+    /// Whether a queue may mark the packet instead of dropping it.
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotCapable)
@@ -92,12 +92,12 @@ impl Ecn {
 pub struct PureAck {
     /// Its acknowledgment number.
     pub number: u32,
-    /// Its flags: one that says something else by them is no substitute.
+    /// Its flags: an ACK with other flags is not a substitute.
     pub flags: u16,
 }
 
 impl PureAck {
-    /// Whether `later` says all that it says, and more.
+    /// Whether `later` carries all its information, and more.
     #[must_use]
     pub const fn precedes(self, later: Self) -> bool {
         let ahead = later.number.wrapping_sub(self.number);
@@ -105,5 +105,5 @@ impl PureAck {
     }
 }
 
-/// The longest packet that IPv4 knows (RFC 791 §3.1, total length).
+/// The largest IPv4 packet (RFC 791 §3.1, total length).
 pub const LARGEST_PACKET: Bytes = Bytes(65_535);

@@ -20,7 +20,7 @@ impl Handle {
     }
 }
 
-/// What the link knows about a packet inside it.
+/// The link's record of a packet inside it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketState {
     /// Its size with the link's framing.
@@ -56,12 +56,12 @@ impl PacketState {
 
 #[derive(Debug)]
 pub(crate) struct PacketStore<P> {
-    places: Vec<Place<P>>,
+    places: Vec<Slot<P>>,
     free: Vec<Handle>,
 }
 
 #[derive(Debug)]
-struct Place<P> {
+struct Slot<P> {
     packet: Option<P>,
     state: PacketState,
 }
@@ -74,7 +74,7 @@ impl<P> PacketStore<P> {
     /// Stores a packet; allocates only while the link holds more packets than ever before.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: P, state: PacketState) -> Handle {
-        let stored = Place { packet: Some(packet), state };
+        let stored = Slot { packet: Some(packet), state };
         if let Some(handle) = self.free.pop() {
             self.places[handle.index()] = stored;
             return handle;

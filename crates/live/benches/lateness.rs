@@ -1,7 +1,7 @@
 //! How late the driver releases packets, and how much of a link a kernel's transfer gets.
 //!
 //! `cargo bench -p lasthop-live --bench lateness` prints one JSON object for each figure, the median of [`RUNS`] runs;
-//! with a word behind `--`, only figures with that in their names. They mean something on an idle machine only.
+//! with a word after `--`, only figures whose names contain it. They are meaningful on an idle machine only.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use lasthop_live::{LiveSummary, Options, doctor, run};
 use serde_json::{Value, json};
 use sim::{Amount, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 const RUNS: usize = 5;
 
@@ -65,8 +65,8 @@ fn spec(config: Value, mtu: u64, seconds: u64) -> Spec {
     let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
     let flow = FlowSpec {
         name: "bulk".to_owned(),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         start: Duration::ZERO,
         start_jitter: None,
         class: 0,
@@ -83,7 +83,13 @@ fn spec(config: Value, mtu: u64, seconds: u64) -> Spec {
         // What is in the send buffer when the time is up need not be waited for.
         stop: Some(Duration::from_secs(seconds)),
         nodes: vec![host("server", 1), host("mobile", 2)],
-        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1], down, up, mtu: Bytes(mtu) }],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(mtu),
+        }],
         flows: vec![flow],
         record: RecordSpec::default(),
     }

@@ -8,8 +8,8 @@ use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::{DataType, Field};
 
+use crate::codes::{encodings, physical};
 use crate::encoding;
-use crate::footer::{encodings, physical};
 use crate::thrift;
 
 /// A column of a file.

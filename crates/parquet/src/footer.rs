@@ -1,24 +1,8 @@
 //! The footer: a file's description of its columns and row groups (`FileMetaData` and below).
 
+use crate::codes::encodings;
 use crate::column::{Column, Pages};
 use crate::thrift::{self, Fields};
-
-/// Physical types (`Type`).
-pub(crate) mod physical {
-    pub(crate) const BOOLEAN: i32 = 0;
-    pub(crate) const INT32: i32 = 1;
-    pub(crate) const INT64: i32 = 2;
-    pub(crate) const DOUBLE: i32 = 5;
-    pub(crate) const BYTE_ARRAY: i32 = 6;
-}
-
-/// Encodings (`Encoding`).
-pub(crate) mod encodings {
-    pub(crate) const PLAIN: i32 = 0;
-    pub(crate) const RLE: i32 = 3;
-    pub(crate) const DELTA_BINARY_PACKED: i32 = 5;
-    pub(crate) const RLE_DICTIONARY: i32 = 8;
-}
 
 /// One column of a row group, in the file.
 pub(crate) struct Chunk {

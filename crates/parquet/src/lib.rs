@@ -4,11 +4,18 @@
 //! Pages are not compressed. Encodings make them small instead: deltas for integers, dictionaries for texts. Memory
 //! holds one column of one batch at a time, and some bytes for each row group.
 //!
+//! Why not the crate `parquet`: it was measured in its place (version 60, without default features, with `arrow`; 1.6
+//! million rows of five columns). It takes ten more crates, 154 s instead of 54 s of processor time to build with fat
+//! LTO, and 4.2 MB instead of 0.55 MB of program; with its default encodings it needs 0.15 s instead of 0.07 s, and the
+//! file has 46 MB instead of 12 MB. The same table must also give the same bytes in every version of lasthop, and a
+//! file of the crate has the version of the crate in it.
+//!
 //! Read [`Writer`] first. `column.rs` turns an array into pages, `encoding.rs` has the encodings, `thrift.rs` the
 //! protocol of headers and footer, `footer.rs` what the file says of itself.
 //!
 //! Source: the Parquet format, <https://parquet.apache.org/docs/file-format/>, and its `parquet.thrift`.
 
+mod codes;
 mod column;
 mod columns;
 mod encoding;

@@ -1,18 +1,18 @@
 //! `lasthop._native`: a shell over `scenario`, `sim` and `live`, and nothing else.
 //!
 //! Values cross as JSON texts, tables through the Arrow C data interface (`table`) or as files (`files`), errors
-//! through one map (`error`). The interpreter lock is released during a run (`run`); it is taken from time to time to
-//! handle Ctrl-C (`interrupt`). The signature of each function is in `python/lasthop/_native.pyi`; a test compares it
-//! with this crate.
+//! through one map (`error`). The interpreter lock is released during a run (`run`), and taken from time to time for
+//! signals and progress (`callbacks`). The Python side of each function is in `python/lasthop/_native.pyi`; a test
+//! compares the two.
 //!
 //! This crate must never decide anything: no protocol, no default, no statistics.
 
 mod analyze;
 mod batch;
+mod callbacks;
 mod error;
 mod fetch_run;
 mod files;
-mod interrupt;
 mod live_run;
 mod lookup;
 mod packetdrill_run;

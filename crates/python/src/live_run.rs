@@ -2,29 +2,30 @@
 
 use std::os::fd::RawFd;
 
-use live::{LiveOutcome, Machine, Machines, Options, Program, Streams};
+use live::{Machine, Machines, Options, Program, Streams};
 use pyo3::prelude::*;
 use scenario::Resolved;
 use sim::Spec;
+use units::NodeId;
 
+use crate::callbacks::watched;
 use crate::error::Failure;
-use crate::interrupt::look;
 use crate::run::{Run, json_of};
 
-/// Programs in hosts, by name, each with the file for its output or an empty name.
+/// Programs in hosts: the host's name, the words, and the file for its output (empty: none).
 type Programs = Vec<(String, Vec<String>, String)>;
-/// A command, and the file for its output or an empty name.
+/// A command: its words, and the file for its output (empty: none).
 type Command = (Vec<String>, String);
-/// Machines: what each is called, where its datagrams go, the first port if it is chosen, its hosts.
+/// Machines: name, address for datagrams, first port (None: any), names of its hosts.
 type Given = Vec<(String, String, Option<u16>, Vec<String>)>;
 
-/// Runs a resolved scenario between kernels; a `command` runs in the first host instead of the flows. Its output is
-/// shown as well as stored. `programs` run in hosts until the end of the run. `progress` is called from time to time
-/// with the run's time in seconds; an exception in it ends the run. Hosts of `machines` run there: this function
-/// communicates with their parts over the descriptors `streams`, one to read and one to write each, and takes ownership
-/// of them.
+/// Runs a resolved scenario between kernels; a `command` runs in the first host instead of the flows, and its output
+/// is shown as well as kept. `programs` run in hosts until the run is over. `progress` is called from time to time
+/// with the run's time in seconds; an exception that it raises ends the run. `machines` have the hosts that are not
+/// on this machine; their control messages are read from and written to the descriptors `streams`, which are taken
+/// over.
 ///
-/// It must be called in a separate process, before a second thread exists.
+/// Call it in a process of its own, before there is a second thread.
 #[pyfunction]
 #[pyo3(name = "live", signature = (resolved_json, command=Command::default(), programs=vec![], progress=None, machines=vec![], streams=(-1, -1)))]
 pub(crate) fn run_live(
@@ -40,43 +41,34 @@ pub(crate) fn run_live(
     let spec = resolved.to_spec()?;
     let (command, output) = command;
     let machines = machines_of(&spec, machines, streams, resolved_json)?;
-    let outcome = py.detach(|| {
-        let options = Options {
-            programs: programs_of(&spec, programs),
-            command: command.into_iter().map(Into::into).collect(),
-            output: (!output.is_empty()).then(|| output.into()),
-            machines,
-            ..Options::of(&resolved)
-        };
-        outcome_of(&spec, options, progress.as_ref())
-    })?;
+    let ended = py.detach(|| {
+        watched(progress.as_ref(), |check| {
+            let options = Options {
+                programs: programs_of(&spec, programs),
+                command: command.into_iter().map(Into::into).collect(),
+                output: (!output.is_empty()).then(|| output.into()),
+                machines,
+                progress: Some(check),
+                ..Options::of(&resolved)
+            };
+            live::run(&spec, options)
+        })
+    });
+    let outcome = ended.or_raised()?;
     Ok(Run::new(json_of(&outcome.summary), outcome.tables, outcome.captures))
 }
 
-/// Runs a machine's part of a run in real time, as directed over the descriptors `streams`, of which it takes
-/// ownership.
+/// Runs a machine's part of a run in real time, controlled through the descriptors `streams`, which are taken over.
 ///
-/// It must be called in a separate process, before a second thread exists, and the process must end after it.
+/// Call it in a process of its own, before there is a second thread, and end the process after it.
 #[pyfunction]
 pub(crate) fn live_part(py: Python<'_>, streams: (RawFd, RawFd)) -> Result<(), Failure> {
     let streams = take_over(streams)?;
     Ok(py.detach(|| live::part(streams))?)
 }
 
-fn outcome_of(
-    spec: &Spec,
-    options: Options<'_>,
-    progress: Option<&Py<PyAny>>,
-) -> Result<LiveOutcome, Failure> {
-    let mut raised = None;
-    let mut check = |now| look(progress, now, &mut raised);
-    let outcome = live::run(spec, Options { progress: Some(&mut check), ..options });
-    raised.map_or(Ok(()), |error| Err(Failure::Python(error)))?;
-    Ok(outcome?)
-}
-
-fn node(spec: &Spec, host: &str) -> Option<usize> {
-    spec.nodes.iter().position(|node| node.name == host)
+fn node(spec: &Spec, host: &str) -> Option<NodeId> {
+    spec.nodes.iter().position(|node| node.name == host).map(NodeId::new)
 }
 
 fn programs_of(spec: &Spec, programs: Programs) -> Vec<Program> {

@@ -25,8 +25,7 @@ pub(crate) fn registries() -> String {
             registry.entries.iter().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
         listed(registry.name, registry.summary, entries)
     });
-    let workloads =
-        sim::workload::entries().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
+    let workloads = workload::entries().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
     let topologies = scenario::topology::ENTRIES
         .iter()
         .map(|entry| [entry.id, entry.summary, entry.example, entry.source]);

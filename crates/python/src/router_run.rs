@@ -2,20 +2,18 @@
 
 use std::path::PathBuf;
 
-use live::{LiveError, Reload, RouterOptions, RouterState};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use live::{RouterOptions, RouterState};
 use pyo3::prelude::*;
 use scenario::Search;
-use sim::Spec;
 
+use crate::callbacks::{json_to, lines_to, watched};
 use crate::error::Failure;
-use crate::interrupt::look;
 use crate::run::json_of;
 
-/// Forwards traffic between two places through the links of a scenario until a signal's handler raises. Its exception
-/// is raised here too, except KeyboardInterrupt, which is the ordinary end: then the last state is returned as JSON.
+/// Forwards traffic between two places through the links of a scenario until a signal's handler raises. After
+/// `KeyboardInterrupt`, the ordinary end, it returns the last state as JSON; any other exception is raised again.
 ///
-/// `announce` is called with each message to the user, `show` with the state every second.
+/// `announce` is called with each line for the user, `show` with the state every second.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keywords of one call in Python")]
 pub(crate) fn router(
@@ -37,38 +35,19 @@ pub(crate) fn router(
         let loaded = scenario::load(&source, &all, seed, &search);
         loaded.and_then(|resolved| resolved.to_spec()).map_err(|error| error.to_string())
     };
-    let asked = Asked { name, between, reload: Box::new(reload) };
-    let (state, raised) = py.detach(|| run(&spec, asked, &announce, &show));
-    match raised {
-        Some(error) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error.into()),
-        _ => Ok(json_of(&state?)),
-    }
-}
-
-/// The request to a router.
-struct Asked {
-    name: String,
-    between: [String; 2],
-    reload: Reload,
-}
-
-/// Runs the router; returns its last state, and the exception of a signal's handler.
-fn run(
-    spec: &Spec,
-    asked: Asked,
-    announce: &Py<PyAny>,
-    show: &Py<PyAny>,
-) -> (Result<RouterState, LiveError>, Option<PyErr>) {
-    let mut raised = None;
-    let mut check = |now| look(None, now, &mut raised);
-    let mut say = |line: &str| Python::attach(|py| drop(announce.call1(py, (line,))));
-    let mut tell = |state: &RouterState| {
-        let text = json_of(state);
-        Python::attach(|py| drop(show.call1(py, (text,))));
-    };
-    let Asked { name, between, reload } = asked;
-    let options =
-        RouterOptions { name, between, reload, announce: &mut say, show: &mut tell, progress: &mut check };
-    let state = live::router(spec, options);
-    (state, raised)
+    let reload = Box::new(reload);
+    let ended = py.detach(|| {
+        watched(None, |check| {
+            let options = RouterOptions {
+                name,
+                between,
+                reload,
+                announce: &mut lines_to(&announce),
+                show: &mut json_to::<RouterState>(&show),
+                progress: check,
+            };
+            live::router(&spec, options)
+        })
+    });
+    Ok(json_of(&ended.until_interrupted(py)?))
 }

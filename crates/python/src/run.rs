@@ -12,9 +12,9 @@ use serde::Serialize;
 use sim::{Outcome, Records};
 use units::{Duration, Instant};
 
+use crate::callbacks::check_in;
 use crate::error::Failure;
 use crate::files::RecordFiles;
-use crate::interrupt::check_in;
 use crate::table::Table;
 
 /// The result of one run.

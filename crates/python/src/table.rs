@@ -36,7 +36,8 @@ impl Table {
     }
 }
 
-/// Writes a table of a run (anything with `__arrow_c_stream__`) as a Parquet file: the bytes that the run itself writes.
+/// Writes a table of a run (anything with `__arrow_c_stream__`) as a Parquet file: the bytes that the run itself
+/// writes.
 #[pyfunction]
 pub(crate) fn write_table(table: &Bound<'_, PyAny>, path: PathBuf) -> Result<(), Failure> {
     let capsule = table.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>().map_err(PyErr::from)?;

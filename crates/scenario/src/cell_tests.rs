@@ -1,4 +1,4 @@
-//! What a scenario says of shared channels, and what is said about each mistake.
+//! Shared channels in scenarios, and the message for each mistake.
 
 use crate::tests::read;
 use crate::{InputError, Resolved};
@@ -31,7 +31,7 @@ fn good() -> Resolved {
     read(GOOD, &[]).expect("it is right")
 }
 
-/// The line of what is wrong, its key, and what is said, with `from` replaced by `to`.
+/// Line, key and message of the error, with `from` replaced by `to`.
 fn said(from: &str, to: &str) -> (Option<usize>, String) {
     assert!(GOOD.contains(from), "{from} is not in the scenario");
     let error: InputError = read(&GOOD.replacen(from, to, 1), &[]).expect_err("it is wrong");

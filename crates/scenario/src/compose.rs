@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::InputError;
 use crate::file::{Preset, Profile};
-use crate::library::{Kind, Search};
+use crate::library::{LibraryKind, Search};
 use crate::overrides::Override;
 use crate::schema;
 use crate::topology;
 use crate::tree::{KeyPath, Merge, Tree};
 
-/// Lays overrides over a scenario file, writes its topology out, lays presets and profiles under it, and writes out what
-/// there are several of.
+/// Lays overrides over a scenario file, writes its topology out, lays presets and profiles under it, and writes out
+/// what there are several of.
 pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> Result<Tree, InputError> {
     let mut tree = file.clone();
     let (shape, rest): (Vec<_>, Vec<_>) = overrides.iter().partition(|set| set.is_of_the_topology());
@@ -34,7 +34,9 @@ fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<(), InputError>
     let links = KeyPath::of(["links"]);
     for position in tree.steps_below(&links) {
         let link = links.below(position);
-        let Some(file) = named_file(tree, &link.below("preset"), Kind::Preset, search)? else { continue };
+        let Some(file) = named_file(tree, &link.below("preset"), LibraryKind::Preset, search)? else {
+            continue;
+        };
         let mut preset = Tree::load(&file)?;
         preset.read::<Preset>()?;
         drop_keys(&mut preset, &["summary", "sources"]);
@@ -47,7 +49,9 @@ fn lay_profiles_under(tree: &mut Tree, search: &Search) -> Result<(), InputError
     let hosts = KeyPath::of(["hosts"]);
     for name in tree.steps_below(&hosts) {
         let host = hosts.below(name);
-        let Some(file) = named_file(tree, &host.below("profile"), Kind::Profile, search)? else { continue };
+        let Some(file) = named_file(tree, &host.below("profile"), LibraryKind::Profile, search)? else {
+            continue;
+        };
         let profile = profile(&file, search, &mut Vec::new())?;
         let mut top = Tree::empty(&file);
         top.graft(&KeyPath::of(["tcp"]), &profile);
@@ -56,12 +60,12 @@ fn lay_profiles_under(tree: &mut Tree, search: &Search) -> Result<(), InputError
     Ok(())
 }
 
-/// A profile with what it extends laid under it, without the keys that are not the endpoint's.
+/// A profile merged over the one that it extends, without the keys that are not the endpoint's.
 pub(crate) fn profile(file: &Path, search: &Search, seen: &mut Vec<PathBuf>) -> Result<Tree, InputError> {
     let mut tree = Tree::load(file)?;
     tree.read::<Profile>()?;
     let extends = KeyPath::of(["extends"]);
-    let base = named_file(&tree, &extends, Kind::Profile, search)?;
+    let base = named_file(&tree, &extends, LibraryKind::Profile, search)?;
     if seen.iter().any(|known| known == file) {
         return Err(tree.error(&extends, "the profile extends itself", "break the circle"));
     }
@@ -84,7 +88,7 @@ fn drop_keys(tree: &mut Tree, keys: &[&str]) {
 fn named_file(
     tree: &Tree,
     path: &KeyPath,
-    kind: Kind,
+    kind: LibraryKind,
     search: &Search,
 ) -> Result<Option<PathBuf>, InputError> {
     let Some(name) = tree.text(path) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What is wrong with an input, where, and what would be right.
+//! An error of an input: position, message and remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,16 @@ pub enum Place {
 
 /// An input that cannot be used.
 ///
-/// Reads as `file:line: key: what is wrong; what would be right`.
+/// Displayed as `file:line: key: error; remedy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError {
     /// Where; none when no file is concerned.
     pub place: Option<Place>,
     /// The dotted key, in the file of `place`; empty for the file as a whole.
     pub key: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: String,
 }
 

@@ -1,12 +1,11 @@
-//! Files that a scenario names and that are not as they should be: the message says which file, which line, what is
-//! wrong with it, and what would be right.
+//! Invalid files that a scenario names: the message has the file, the line, the error and the remedy.
 
 use std::path::PathBuf;
 
 use crate::tests::GOOD;
 use crate::{InputError, Resolved, Search, parse};
 
-/// What a scenario says whose link's direction, or whose flow, has this key, with this beside it in `x.txt`.
+/// A scenario whose link's direction, or whose flow, has this key, with this content of `x.txt`.
 struct Case {
     folder: PathBuf,
     text: String,
@@ -51,7 +50,7 @@ const TABLE: &str = "propagation = { table = { path = \"x.txt\", mean = \"50 ms\
 const DELAYS: &str = "propagation = { file = \"x.txt\" }";
 const PAGES: &str = "workload = { web = { size = { file = { path = \"x.txt\", pick = \"random\" } } } }";
 
-/// The key of the file in messages, its content, and what is said about it.
+/// The key of the file in messages, its content, and the message.
 type Wrong = (&'static [u8], &'static str);
 
 const TRACES: &[Wrong] = &[

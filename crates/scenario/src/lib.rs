@@ -1,12 +1,12 @@
 //! The files users write, and the way from them to a run.
 //!
-//! A scenario flows one way: its layers (file, presets, profiles, overrides) are laid over one another as trees
-//! that know where each value was written (`tree`, `compose`), **parsed** into types that are the one definition of
-//! the files ([`mod@file`]: shape and units only), **swept** over the cases of a study ([`study`]), **resolved**
-//! (`resolve`: names looked up, defaults written out, cross-checks made) into a [`Resolved`], and turned into a
-//! `sim::Spec`. Every mistake on the way is an [`InputError`]: file, line, key, what is wrong, what would be right.
+//! A scenario flows one way: its layers (file, presets, profiles, overrides) are merged as trees that record where each
+//! value was written (`tree`, `compose`), **parsed** into types that are the one definition of the files ([`mod@file`]:
+//! shape and units only), **swept** over the cases of a study ([`study`]), **resolved** (`resolve`: names looked up,
+//! defaults written out, cross-checks made) into a [`Resolved`], and turned into a `sim::Spec`. Every mistake is an
+//! [`InputError`]: file, line, key, error, remedy.
 //!
-//! Read first: [`file::Scenario`], then [`load`]. This crate runs nothing and never asks the machine what it is.
+//! Read first: [`file::Scenario`], then [`load`]. This crate runs nothing and does not examine the machine.
 
 mod compose;
 mod error;
@@ -27,7 +27,7 @@ mod tree;
 use std::path::Path;
 
 pub use error::{InputError, Place};
-pub use library::{Kind, Search};
+pub use library::{LibraryKind, Search};
 pub use reference::reference_text;
 pub use resolved::Resolved;
 pub use schema::{KINDS, schema, schema_text};
@@ -35,7 +35,7 @@ pub use schema::{KINDS, schema, schema_text};
 use overrides::Override;
 use tree::Tree;
 
-/// Loads a scenario: a path to a file, or the name of one that the search knows.
+/// Loads a scenario: a path to a file, or a name that the search finds.
 ///
 /// `overrides` are texts `path=value`; `seed` replaces the file's.
 ///
@@ -47,7 +47,7 @@ pub fn load(
     seed: Option<u64>,
     search: &Search,
 ) -> Result<Resolved, InputError> {
-    let file = search.given(Kind::Scenario, path.as_ref())?;
+    let file = search.given(LibraryKind::Scenario, path.as_ref())?;
     resolve_tree(&Tree::load(&file)?, &file, overrides, seed, search)
 }
 
@@ -66,8 +66,8 @@ pub fn parse(
     resolve_tree(&Tree::parse(file, text)?, file, overrides, seed, search)
 }
 
-/// Checks that a scenario can run in virtual time, which has no kernels. The scenario is that of a file or, with a `text`, of
-/// this text.
+/// Checks that a scenario can run in virtual time, which has no kernels. The scenario is that of a file or, with a
+/// `text`, of this text.
 ///
 /// # Errors
 /// As [`load`]; and where a host has the kernel's stack, with the place where that is written.
@@ -79,7 +79,7 @@ pub fn check_virtual_time(
 ) -> Result<(), InputError> {
     let tree = match text {
         Some(text) => Tree::parse(path.as_ref(), text)?,
-        None => Tree::load(&search.given(Kind::Scenario, path.as_ref())?)?,
+        None => Tree::load(&search.given(LibraryKind::Scenario, path.as_ref())?)?,
     };
     let overrides: Result<Vec<_>, _> = overrides.iter().map(|text| Override::parse(text.as_ref())).collect();
     resolve::refuse_kernels(&compose::compose(&tree, &overrides?, search)?)
@@ -97,12 +97,12 @@ fn resolve_tree(
     resolve::resolve(&tree, &stem(file), seed)
 }
 
-/// The resolved keys of a profile: its name or a path to it, with what it extends.
+/// The resolved keys of a profile, given by name or path, merged with the one that it extends.
 ///
 /// # Errors
 /// The first mistake in the profile.
 pub fn profile(name: impl AsRef<Path>, search: &Search) -> Result<serde_json::Value, InputError> {
-    let file = search.given(Kind::Profile, name.as_ref())?;
+    let file = search.given(LibraryKind::Profile, name.as_ref())?;
     let tree = compose::profile(&file, search, &mut Vec::new())?;
     let checked = tcp::Config::from_profile(&tree.value);
     checked.map_err(|error| resolve::tcp_error(&tree, &tree::KeyPath::root(), &error))?;
@@ -114,7 +114,7 @@ pub fn profile(name: impl AsRef<Path>, search: &Search) -> Result<serde_json::Va
 /// # Errors
 /// The first mistake in the preset.
 pub fn preset(name: impl AsRef<Path>, search: &Search) -> Result<file::Preset, InputError> {
-    let tree = Tree::load(&search.given(Kind::Preset, name.as_ref())?)?;
+    let tree = Tree::load(&search.given(LibraryKind::Preset, name.as_ref())?)?;
     let mut preset: file::Preset = tree.read()?;
     preset.down = resolve::direction(&tree, &tree::KeyPath::of(["down"]), preset.down)?;
     preset.up = resolve::direction(&tree, &tree::KeyPath::of(["up"]), preset.up)?;

@@ -13,7 +13,7 @@ pub struct Search {
 
 /// A kind of named thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LibraryKind {
     /// A named TCP.
     Profile,
     /// A named link.
@@ -30,9 +30,9 @@ impl Search {
         Self { folders: folders.into_iter().map(Into::into).collect() }
     }
 
-    /// The names of a kind that there are, sorted.
+    /// The existing names of a kind, sorted.
     #[must_use]
-    pub fn names(&self, kind: Kind) -> Vec<String> {
+    pub fn names(&self, kind: LibraryKind) -> Vec<String> {
         let mut names: Vec<String> =
             self.folders.iter().flat_map(|folder| names_in(&folder.join(kind.folder()), kind)).collect();
         names.sort();
@@ -40,8 +40,8 @@ impl Search {
         names
     }
 
-    /// The file of a named thing. What has a slash in it or ends in `.toml` is a path, seen from `beside`.
-    pub(crate) fn find(&self, kind: Kind, name: &str, beside: &Path) -> Option<PathBuf> {
+    /// The file of a name. A text with a slash, or one that ends in `.toml`, is a path, relative to `beside`.
+    pub(crate) fn find(&self, kind: LibraryKind, name: &str, beside: &Path) -> Option<PathBuf> {
         if is_path(name) {
             return Some(beside.join(name));
         }
@@ -50,8 +50,8 @@ impl Search {
     }
 
     /// The file that a user names on the command line: a path to it, or a name.
-    pub(crate) fn given(&self, kind: Kind, name: &Path) -> Result<PathBuf, InputError> {
-        if name.is_dir() && kind == Kind::Study {
+    pub(crate) fn given(&self, kind: LibraryKind, name: &Path) -> Result<PathBuf, InputError> {
+        if name.is_dir() && kind == LibraryKind::Study {
             return Ok(name.join("study.toml"));
         }
         let text = name.to_string_lossy();
@@ -65,15 +65,15 @@ impl Search {
         self.find(kind, &text, Path::new("")).ok_or_else(missing)
     }
 
-    /// What there is instead of `unknown`.
-    pub(crate) fn advice(&self, kind: Kind, unknown: &str) -> String {
+    /// Advice for an unknown name: the existing ones.
+    pub(crate) fn advice(&self, kind: LibraryKind, unknown: &str) -> String {
         let names = self.names(kind);
         let advice = suggest::among(unknown, &names, kind.folder());
         format!("{advice}{} a path to a file works too", if names.is_empty() { "," } else { ";" })
     }
 }
 
-impl Kind {
+impl LibraryKind {
     /// Its folder.
     #[must_use]
     pub const fn folder(self) -> &'static str {
@@ -107,11 +107,13 @@ fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
 }
 
-fn names_in(folder: &Path, kind: Kind) -> Vec<String> {
+fn names_in(folder: &Path, kind: LibraryKind) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
     let named = paths.filter_map(|path| match kind {
-        Kind::Study => path.join("study.toml").is_file().then(|| path.file_name().map(ToOwned::to_owned)),
+        LibraryKind::Study => {
+            path.join("study.toml").is_file().then(|| path.file_name().map(ToOwned::to_owned))
+        }
         _ => (path.extension()? == "toml").then(|| path.file_stem().map(ToOwned::to_owned)),
     });
     named.flatten().map(|name| name.to_string_lossy().into_owned()).collect()

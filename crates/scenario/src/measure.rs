@@ -53,8 +53,8 @@ fn steady(tree: &Tree, file: &Scenario, cut: WarmUp, path: &KeyPath) -> Result<W
     Ok(Window { name: STEADY.to_owned(), from, to })
 }
 
-/// When the last flow ends, if each says when, and the run goes on after it: in what then follows, retransmissions and
-/// ACKs, nothing new is sent.
+/// When the last flow ends, if each flow has an end and the run continues after it: afterwards there are only
+/// retransmissions and ACKs.
 fn flows_end(file: &Scenario) -> Option<Duration> {
     let ends: Option<Vec<Duration>> = file.flows.iter().map(|flow| flow.until).collect();
     ends?.into_iter().max().filter(|end| file.stop.is_none_or(|stop| *end < stop))

@@ -29,11 +29,11 @@ fn title(kind: &str) -> &'static str {
 
 struct Page<'a> {
     root: &'a Value,
-    /// Choices by name: what each is written as, and what it means.
+    /// Choices by name, with their notations and meanings.
     choices: BTreeMap<String, Vec<(String, String)>>,
 }
 
-/// A key: where it stands, what is written there, and what it means.
+/// A key: its place, its values, and its meaning.
 struct Key {
     at: String,
     required: bool,
@@ -82,8 +82,7 @@ impl<'a> Page<'a> {
         keys
     }
 
-    /// The keys of the table, the list of tables or the named tables that stand under a key, if they do not stand
-    /// elsewhere.
+    /// The keys of the table, the list of tables or the named tables under a key, unless they are described elsewhere.
     fn below(&mut self, at: &str, property: &'a Value) -> Vec<Key> {
         if self.elsewhere(at).is_some() {
             return Vec::new();
@@ -102,7 +101,7 @@ impl<'a> Page<'a> {
         keys
     }
 
-    /// Where the keys of a table stand that are not repeated here.
+    /// Where the keys of a table are described, if not here.
     fn elsewhere(&self, at: &str) -> Option<&'static str> {
         match at.rsplit('.').next()? {
             "tcp" => Some("a profile"),
@@ -114,7 +113,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What a key means, and each of its words, if it has words to choose from.
+    /// The meaning of a key, and of each of its words, if its values are words.
     fn told(&self, property: &Value) -> String {
         let schema = plain(self.root, property);
         let each = options(schema).into_iter().flatten().filter_map(|option| {
@@ -126,7 +125,7 @@ impl<'a> Page<'a> {
         if words.is_empty() { told } else { format!("{told} {}.", words.join("; ")) }
     }
 
-    /// What is written as the value of a key.
+    /// The notation of a key's value.
     fn value(&mut self, at: &str, property: &'a Value) -> String {
         let schema = plain(self.root, property);
         let options = options(schema);
@@ -160,7 +159,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A choice gets a section of its own, named after its type or, for a TCP's axes, its key.
+    /// A choice gets its own section, named after its type or, for a TCP's axes, its key.
     fn choice(&mut self, at: &str, property: &'a Value, options: &'a [Value]) -> String {
         let reference = |schema: &Value| Some(schema.get("$ref")?.as_str()?.rsplit('/').next()?.to_owned());
         let nullable =
@@ -175,7 +174,7 @@ impl<'a> Page<'a> {
         format!("see {name}")
     }
 
-    /// What one option is written as, with its parameters below it.
+    /// The notation of one option, with its parameters below it.
     fn option(&mut self, option: &'a Value) -> Vec<(String, String)> {
         let schema = plain(self.root, option);
         let told = meaning(option, schema);
@@ -196,8 +195,7 @@ impl<'a> Page<'a> {
         std::iter::once((written, told)).chain(rows).collect()
     }
 
-    /// An option that is written as a table of one key, its name: its parameters are a table's keys, or else what
-    /// stands in their place.
+    /// An option that is written as a table of one key, its name: its parameters are a table's keys, or another value.
     fn named(&mut self, name: &str, property: &'a Value, told: String) -> (String, String, Vec<Key>) {
         let schema = plain(self.root, property);
         let written = format!("`{{ {name} = … }}`");
@@ -219,12 +217,12 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What a schema gives to choose from.
+/// The options of a schema.
 fn options(schema: &Value) -> Option<&Vec<Value>> {
     ["oneOf", "anyOf"].iter().find_map(|word| schema.get(word)?.as_array())
 }
 
-/// The words that there are to choose from, if the schema is a list of words.
+/// The words of a schema, if it is a list of words.
 fn words(schema: &Value, options: Option<&Vec<Value>>) -> Option<String> {
     let listed = schema.get("enum").and_then(Value::as_array).map(|words| words.iter().collect::<Vec<_>>());
     let each =

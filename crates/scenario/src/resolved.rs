@@ -1,7 +1,6 @@
 //! A resolved scenario: every name looked up, every default written out, one meaning.
 //!
-//! Its canonical JSON (keys sorted, no spaces) is what is hashed, kept beside results, and run again: no file is
-//! needed any more.
+//! Its canonical JSON (keys sorted, no spaces) is hashed, stored with results, and can be run again without any file.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -9,8 +8,8 @@ use std::net::Ipv4Addr;
 use cell::quantity::Metres;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sim::workload::Application;
 use units::{Bytes, Duration};
+use workload::Application;
 
 use crate::error::InputError;
 use crate::file::{Live, Machine, Record, Stack};
@@ -21,34 +20,34 @@ use crate::file::{Live, Machine, Record, Stack};
 pub struct Resolved {
     /// The scenario's name.
     pub name: String,
-    /// One line that says what it shows.
+    /// One line that describes it.
     pub summary: Option<String>,
     /// Master seed of all random streams.
     pub seed: u64,
     /// When the run ends at the latest.
     pub stop: Option<Duration>,
-    /// The ends: first those that flows name, in the flows' order, so that a host that no flow names changes
-    /// no other host's place or address.
+    /// The hosts: first those that flows name, in the flows' order, so that an unused host changes no other host's
+    /// index or address.
     pub hosts: Vec<Host>,
     /// Nodes that only forward.
     pub routers: Vec<String>,
-    /// What joins them.
+    /// The links.
     pub links: Vec<Link>,
     /// Channels that links share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<Cell>,
     /// One connection each.
     pub flows: Vec<Flow>,
-    /// What is kept.
+    /// The records.
     pub record: Record,
-    /// What is measured over spans of the run.
+    /// Measurements over spans of the run.
     #[serde(default, skip_serializing_if = "Measure::is_empty")]
     pub measure: Measure,
-    /// What holds only in real time.
+    /// Settings of real-time runs.
     pub live: Live,
 }
 
-/// What is measured over spans of the run.
+/// Measurements over spans of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
@@ -57,7 +56,7 @@ pub struct Measure {
     pub links: bool,
     /// The spans.
     pub windows: Vec<Window>,
-    /// How often the table `progress` gets a row for each flow, where the file says so.
+    /// Interval of the rows of the table `progress`, if requested.
     pub sample: Option<Duration>,
 }
 
@@ -136,9 +135,9 @@ pub struct Cell {
 pub struct CellUser {
     /// Its link.
     pub link: String,
-    /// What it is promised.
+    /// Service and limits.
     pub config: cell::UserConfig,
-    /// Where it stands, to the east and to the north of the first site, in metres; without it, at a place at random.
+    /// Position in metres to the east and to the north of the first site. Default: a random place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<[Metres; 2]>,
 }
@@ -157,7 +156,7 @@ pub struct Flow {
     pub bytes: Option<Bytes>,
     /// Until when is sent, where that is fixed.
     pub until: Option<Duration>,
-    /// What is done instead of sending as fast as possible.
+    /// Traffic other than sending as fast as possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Application>,
     /// The traffic class of its packets.
@@ -167,7 +166,7 @@ pub struct Flow {
     pub start: Duration,
     /// The longest delay drawn on top.
     pub start_jitter: Option<Duration>,
-    /// Amounts whose time of acknowledgment is reported.
+    /// Amounts of data whose time of acknowledgment is reported.
     pub milestones: Vec<Bytes>,
 }
 
@@ -175,7 +174,7 @@ impl Resolved {
     /// Loads a scenario from its canonical JSON.
     ///
     /// # Errors
-    /// What is no such JSON, with the key.
+    /// Invalid JSON, with the key.
     pub fn from_json(json: &str) -> Result<Self, InputError> {
         let refuse = |key: String, error: &serde_json::Error| InputError {
             place: None,

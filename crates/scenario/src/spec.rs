@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cell::layout::Point;
 use stacks::Assignment;
-use units::Duration;
+use units::{Duration, LinkId, NodeId};
 
 use sim::{
     Amount, CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec,
@@ -48,7 +48,7 @@ impl Resolved {
     #[must_use]
     pub fn stacks(&self) -> Assignment {
         let mut assignment = Assignment::default();
-        for (node, host) in self.hosts.iter().enumerate() {
+        for (node, host) in (0..).map(NodeId::new).zip(&self.hosts) {
             if let Some(stack) = host.stack {
                 assignment.set(node, stack.id());
             }
@@ -61,7 +61,7 @@ impl Resolved {
             let link = self.links.iter().position(|link| link.name == user.link);
             let link = link.ok_or_else(|| self.refuse(format!("there is no link \"{}\"", user.link)))?;
             let place = user.place.map(|[x, y]| Point { x: x.0, y: y.0 });
-            Ok(CellUserSpec { link, config: user.config, place })
+            Ok(CellUserSpec { link: LinkId::new(link), config: user.config, place })
         });
         let (name, config) = (cell.name.clone(), cell.config.clone());
         Ok(CellSpec { name, config, users: users.collect::<Result<_, InputError>>()? })
@@ -80,19 +80,19 @@ impl Resolved {
     }
 
     /// The place of each node in the list of nodes.
-    fn places(&self) -> BTreeMap<&str, usize> {
+    fn places(&self) -> BTreeMap<&str, NodeId> {
         let hosts = self.hosts.iter().map(|host| host.name.as_str());
-        hosts.chain(self.routers.iter().map(String::as_str)).zip(0..).collect()
+        hosts.chain(self.routers.iter().map(String::as_str)).zip((0..).map(NodeId::new)).collect()
     }
 
-    fn place(&self, places: &BTreeMap<&str, usize>, name: &str) -> Result<usize, InputError> {
+    fn place(&self, places: &BTreeMap<&str, NodeId>, name: &str) -> Result<NodeId, InputError> {
         places.get(name).copied().ok_or_else(|| self.refuse(format!("there is no node \"{name}\"")))
     }
 
     fn flow(
         &self,
         flow: &Flow,
-        places: &BTreeMap<&str, usize>,
+        places: &BTreeMap<&str, NodeId>,
         tcps: &BTreeMap<&str, Arc<tcp::Config>>,
     ) -> Result<FlowSpec, InputError> {
         let tcp = |name: &str| {
@@ -121,7 +121,7 @@ impl Resolved {
         })
     }
 
-    fn record_spec(&self, places: &BTreeMap<&str, usize>) -> Result<RecordSpec, InputError> {
+    fn record_spec(&self, places: &BTreeMap<&str, NodeId>) -> Result<RecordSpec, InputError> {
         let keeps = |table| self.record.tables.contains(&table);
         let captures = self.record.captures.iter().map(|name| self.capture(name, places));
         Ok(RecordSpec {
@@ -148,9 +148,9 @@ impl Resolved {
         }
     }
 
-    fn capture(&self, name: &str, places: &BTreeMap<&str, usize>) -> Result<CapturePoint, InputError> {
+    fn capture(&self, name: &str, places: &BTreeMap<&str, NodeId>) -> Result<CapturePoint, InputError> {
         match self.links.iter().position(|link| link.name == name) {
-            Some(link) => Ok(CapturePoint::Link(link)),
+            Some(link) => Ok(CapturePoint::Link(LinkId::new(link))),
             None => self.place(places, name).map(CapturePoint::Node),
         }
     }
@@ -175,6 +175,9 @@ const DEFAULT_SAMPLE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
+    use sim::CapturePoint;
+    use units::{LinkId, NodeId};
+
     use crate::tests::{GOOD, read};
 
     #[test]
@@ -183,11 +186,12 @@ mod tests {
             + "start = { uniform = [\"1 s\", \"1100 ms\"] }\n[record]\ntables = [\"tcp\"]\ncaptures = [\"lasthop\", \"mobile\"]\n";
         let spec = read(&text, &[]).unwrap().to_spec().unwrap();
         assert_eq!(spec.nodes.len(), 2);
-        assert_eq!((spec.flows[0].from, spec.flows[0].to, spec.links[0].ends), (0, 1, [0, 1]));
+        let hosts = [0, 1].map(NodeId::new);
+        assert_eq!((spec.flows[0].nodes().into_array(), spec.links[0].ends), (hosts, hosts));
         assert_eq!(spec.flows[0].start, units::Duration::from_secs(1));
         assert_eq!(spec.flows[0].start_jitter, Some(units::Duration::from_millis(100)));
         assert!(spec.record.tcp && !spec.record.packets);
-        assert_eq!(spec.record.captures, [sim::CapturePoint::Link(0), sim::CapturePoint::Node(1)]);
+        assert_eq!(spec.record.captures, [CapturePoint::Link(LinkId::new(0)), CapturePoint::Node(hosts[1])]);
     }
 
     #[test]

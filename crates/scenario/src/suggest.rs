@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest of the names that there are.
+//! "Did you mean": the nearest of the existing names.
 
-/// Advice for a name that is not among `names`: the nearest one if it is near, then all of them, or so many as can be read.
+/// Advice for a name that is not among `names`: the nearest one if it is close, then all of them, or a readable number.
 pub(crate) fn among<T: AsRef<str>>(unknown: &str, names: &[T], what: &str) -> String {
     if names.is_empty() {
         return format!("there are no {what} here");

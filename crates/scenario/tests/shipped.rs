@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use lasthop_scenario::{Kind, Resolved, Search, load, profile, study};
+use lasthop_scenario::{LibraryKind, Resolved, Search, load, profile, study};
 
 const NO_OVERRIDES: [&str; 0] = [];
 
@@ -13,15 +13,15 @@ fn search() -> Search {
 
 #[test]
 fn every_profile_loads() {
-    for name in search().names(Kind::Profile) {
+    for name in search().names(LibraryKind::Profile) {
         profile(&name, &search()).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
 #[test]
 fn every_scenario_loads_and_is_its_json() {
-    assert!(search().names(Kind::Scenario).contains(&"quickstart".to_owned()));
-    for name in search().names(Kind::Scenario) {
+    assert!(search().names(LibraryKind::Scenario).contains(&"quickstart".to_owned()));
+    for name in search().names(LibraryKind::Scenario) {
         let resolved = load(&name, &NO_OVERRIDES, None, &search()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(resolved.name, name);
         let again = Resolved::from_json(&resolved.json()).unwrap_or_else(|error| panic!("{error}"));
@@ -32,7 +32,7 @@ fn every_scenario_loads_and_is_its_json() {
 
 #[test]
 fn every_preset_makes_a_link() {
-    for preset in search().names(Kind::Preset) {
+    for preset in search().names(LibraryKind::Preset) {
         let read = lasthop_scenario::preset(&preset, &search()).unwrap_or_else(|error| panic!("{error}"));
         // A shared channel takes the place of the direction down, and the link must not have both.
         let (scenario, link) =
@@ -44,14 +44,14 @@ fn every_preset_makes_a_link() {
 
 #[test]
 fn every_study_loads() {
-    for name in search().names(Kind::Study) {
+    for name in search().names(LibraryKind::Study) {
         study::load(&name, &search()).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
 #[test]
 fn the_parts_of_every_study_have_the_tables_that_it_says() {
-    for name in search().names(Kind::Study) {
+    for name in search().names(LibraryKind::Study) {
         let parts = study::parts(&name, &search()).unwrap_or_else(|error| panic!("{error}"));
         for part in &parts[1..] {
             // One table is enough: the scenarios of all others need not be worked out.

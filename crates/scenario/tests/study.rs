@@ -1,4 +1,4 @@
-//! Studies of other documents: other variables, other columns; and what is said about mistakes.
+//! Studies of other documents, with other variables and columns, and the messages for mistakes.
 
 use std::path::{Path, PathBuf};
 
@@ -131,7 +131,7 @@ fn cases_that_only_differ_in_seeds_share_random_numbers() {
     }
 }
 
-/// Numbers that columns of their own tell apart, and a quotient of two.
+/// Numbers identified by their own columns, and a ratio of two.
 fn with_numbers() -> String {
     let columns = STUDY.replace(
         "columns = [\"tcp\", \"loss_pct\", \"rtt_ms\", \"metric\"]",
@@ -189,7 +189,7 @@ fn numbers_of_a_variable_that_there_is_not_are_refused() {
     assert!(error.contains(expected), "{error}");
 }
 
-/// What is written in place of what, and how the message goes on behind the study's path.
+/// A text, its replacement, and the message after the study's path.
 const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "first_seed",

@@ -16,7 +16,7 @@ use lasthop_sim::{
     Amount, EventQueue, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload, World,
 };
 use serde_json::json;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, NodeId};
 
 use figures::{RUNS, cpu_seconds, median, peak_memory_mib, print};
 
@@ -98,8 +98,8 @@ fn spec(flows: usize) -> Spec {
     let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("a profile"));
     let flow = |number: usize| FlowSpec {
         name: format!("flow-{number}"),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         start: Duration::ZERO,
         start_jitter: Some(Duration::from_millis(100)),
         class: 0,
@@ -110,7 +110,7 @@ fn spec(flows: usize) -> Spec {
     };
     let link = LinkSpec {
         name: "lasthop".to_owned(),
-        ends: [0, 1],
+        ends: [0, 1].map(NodeId::new),
         down: direction.clone(),
         up: direction,
         mtu: Bytes(1500),

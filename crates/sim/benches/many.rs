@@ -9,12 +9,12 @@ mod figures;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use lasthop_sim::workload::Application;
 use lasthop_sim::{
     Amount, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Summary, Workload, World,
 };
 use serde_json::json;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
+use workload::Application;
 
 use figures::{RUNS, cpu_seconds, median, print};
 
@@ -116,7 +116,7 @@ fn host(number: usize) -> NodeSpec {
 
 fn link(name: String, ends: [usize; 2], direction: &serde_json::Value) -> LinkSpec {
     let direction: link::Config = serde_json::from_value(direction.clone()).expect("a link");
-    LinkSpec { name, ends, down: direction.clone(), up: direction, mtu: Bytes(1500) }
+    LinkSpec { name, ends: ends.map(NodeId::new), down: direction.clone(), up: direction, mtu: Bytes(1500) }
 }
 
 fn tcp(profile: serde_json::Value) -> Arc<tcp::Config> {
@@ -126,8 +126,8 @@ fn tcp(profile: serde_json::Value) -> Arc<tcp::Config> {
 fn flow(name: String, [from, to]: [usize; 2], workload: Workload) -> FlowSpec {
     FlowSpec {
         name,
-        from,
-        to,
+        from: NodeId::new(from),
+        to: NodeId::new(to),
         start: Duration::ZERO,
         start_jitter: None,
         class: 0,

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use lasthop_sim::{Amount, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload, World};
 use serde_json::{Value, json};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 use figures::{RUNS, cpu_seconds, median, print};
 
@@ -212,7 +212,7 @@ fn host(number: usize) -> NodeSpec {
 
 fn link(name: String, ends: [usize; 2], down: &Value, up: &Value) -> LinkSpec {
     let direction = |config: &Value| serde_json::from_value(config.clone()).expect("a link");
-    LinkSpec { name, ends, down: direction(down), up: direction(up), mtu: Bytes(1500) }
+    LinkSpec { name, ends: ends.map(NodeId::new), down: direction(down), up: direction(up), mtu: Bytes(1500) }
 }
 
 fn tcp(profile: Value) -> Arc<tcp::Config> {
@@ -227,8 +227,8 @@ fn flow(
 ) -> FlowSpec {
     FlowSpec {
         name: format!("flow-{number}"),
-        from,
-        to,
+        from: NodeId::new(from),
+        to: NodeId::new(to),
         start: Duration::ZERO,
         start_jitter: None,
         class: 0,

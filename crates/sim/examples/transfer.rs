@@ -11,7 +11,7 @@ use lasthop_sim::{
     Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload, World,
 };
 use serde_json::json;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, LinkId, NodeId};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args_os().nth(1).map(PathBuf::from);
@@ -46,15 +46,15 @@ fn spec() -> Result<Spec, Box<dyn std::error::Error>> {
         nodes: vec![host("server", 1), host("mobile", 2)],
         links: vec![LinkSpec {
             name: "lasthop".to_owned(),
-            ends: [0, 1],
+            ends: [0, 1].map(NodeId::new),
             down: serde_json::from_value(down)?,
             up: serde_json::from_value(up)?,
             mtu: Bytes(296),
         }],
         flows: vec![FlowSpec {
             name: "download".to_owned(),
-            from: 0,
-            to: 1,
+            from: NodeId::new(0),
+            to: NodeId::new(1),
             start: Duration::ZERO,
             start_jitter: None,
             class: 0,
@@ -64,7 +64,11 @@ fn spec() -> Result<Spec, Box<dyn std::error::Error>> {
             milestones: vec![Bytes(10 * 1024)],
         }],
         record: RecordSpec {
-            captures: vec![CapturePoint::Node(0), CapturePoint::Link(0), CapturePoint::Node(1)],
+            captures: vec![
+                CapturePoint::Node(NodeId::new(0)),
+                CapturePoint::Link(LinkId::new(0)),
+                CapturePoint::Node(NodeId::new(1)),
+            ],
             ..RecordSpec::default()
         },
     })

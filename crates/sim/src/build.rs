@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use units::{Bytes, Instant, Streams};
 use wire::Segment;
+use workload::Workload;
 
 use crate::cells::Cells;
 use crate::connection::{Connection, Egress};
@@ -20,7 +21,7 @@ use crate::ports::PortAllocator;
 use crate::record::Recorder;
 use crate::route::{Graph, Routes};
 use crate::schedule::Schedule;
-use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec, Workload};
+use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec};
 use crate::stop::MOST_PACKETS_INSIDE;
 use crate::tcb_sharing::TcbSharing;
 
@@ -191,8 +192,7 @@ fn flows_and_connections(
     cells: &Cells,
     routes: &mut Routes,
 ) -> Result<FlowsAndConnections, BuildError> {
-    let node = NodeId::from_index;
-    let hosts = |flow: &FlowSpec| [node(flow.from), node(flow.to)];
+    let hosts = |flow: &FlowSpec| flow.nodes().into_array();
     let pairs: Vec<(NodeId, NodeId)> =
         spec.flows.iter().map(hosts).flat_map(|[from, to]| [(from, to), (to, from)]).collect();
     let paths = shortest_paths(&Graph::new(&spec.nodes, &spec.links), &pairs);
@@ -202,17 +202,18 @@ fn flows_and_connections(
         let forward = paths[2 * index].as_deref().ok_or_else(no_route)?;
         let backward = paths[2 * index + 1].as_deref().ok_or_else(no_route)?;
         check_crossing(spec, flow, forward)?;
-        let links = forward.iter().chain(backward).map(|direction| &spec.links[direction.link().index()]);
+        let links = forward.iter().chain(backward).map(|direction| spec.link(direction.link()));
         let mtu = links.map(|link| link.mtu).min();
         let [from, to] = hosts(flow);
-        let egress = [(forward, from, to), (backward, to, from)].map(|(path, source, destination)| Egress {
-            first_hop: routes.add(cells.hops(path)),
-            first_link: path[0],
-            header: IpHeader { source, destination, class: flow.class },
-        });
+        let [forth, back] =
+            [(forward, from, to), (backward, to, from)].map(|(path, source, destination)| Egress {
+                first_hop: routes.add(cells.hops(path)),
+                first_link: path[0],
+                header: IpHeader { source, destination, class: flow.class },
+            });
         let id = FlowId::from_index(index);
-        connections.push(Connection::new(id, index as u32, PerSide(egress), &flow.milestones));
-        let tcps = PerSide([&flow.sender, &flow.receiver].map(|config| fitted(config, mtu)));
+        connections.push(Connection::new(id, index as u32, PerSide::new(forth, back), &flow.milestones));
+        let tcps = PerSide::new(&flow.sender, &flow.receiver).map(|config| fitted(config, mtu));
         let (streams, start) = (streams.below(&flow.name), flow.start_at(spec.seed));
         flows.push(Flow::new(flow, tcps, streams, start, ConnectionId::first_of(id)));
     }
@@ -224,12 +225,12 @@ fn check_crossing(spec: &Spec, flow: &FlowSpec, path: &[DirectionId]) -> Result<
     let Workload::Application { application, .. } = &flow.workload else { return Ok(()) };
     let Some(wanted) = application.crosses() else { return Ok(()) };
     let name = |direction: DirectionId| {
-        format!("{}.{}", spec.links[direction.link().index()].name, direction.heading().name())
+        format!("{}.{}", spec.link(direction.link()).name, direction.heading().name())
     };
     if path.iter().any(|direction| name(*direction) == wanted) {
         return Ok(());
     }
-    let node = |node: usize| spec.nodes[node].name.clone();
+    let node = |node: NodeId| spec.node(node).name.clone();
     Err(BuildError::NotOnTheWay {
         flow: flow.name.clone(),
         from: node(flow.from),
@@ -268,7 +269,7 @@ fn shortest_paths(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Option<Vec<D
 }
 
 fn no_route(spec: &Spec, flow: &FlowSpec) -> BuildError {
-    let name = |node: usize| spec.nodes[node].name.clone();
+    let name = |node: NodeId| spec.node(node).name.clone();
     BuildError::NoRoute { flow: flow.name.clone(), from: name(flow.from), to: name(flow.to) }
 }
 
@@ -281,12 +282,16 @@ pub(crate) fn check(spec: &Spec) -> Result<(), BuildError> {
     check_names("cells", spec.cells.iter().map(|cell| &cell.name))?;
     let users = spec.cells.iter().flat_map(|cell| cell.users.iter().map(move |user| (cell, user)));
     users.into_iter().try_for_each(|(cell, user)| {
-        check_index(format!("cell {}", cell.name), "link", user.link, spec.links.len())
+        check_index(format!("cell {}", cell.name), "link", user.link.index(), spec.links.len())
     })?;
     spec.flows.iter().try_for_each(|flow| check_flow(spec, flow))?;
     spec.record.captures.iter().try_for_each(|point| match *point {
-        CapturePoint::Node(index) => check_index("a capture".to_owned(), "node", index, spec.nodes.len()),
-        CapturePoint::Link(index) => check_index("a capture".to_owned(), "link", index, spec.links.len()),
+        CapturePoint::Node(index) => {
+            check_index("a capture".to_owned(), "node", index.index(), spec.nodes.len())
+        }
+        CapturePoint::Link(index) => {
+            check_index("a capture".to_owned(), "link", index.index(), spec.links.len())
+        }
     })
 }
 
@@ -314,10 +319,10 @@ fn check_addresses(nodes: &[NodeSpec]) -> Result<(), BuildError> {
 
 fn check_link(spec: &Spec, link: &LinkSpec) -> Result<(), BuildError> {
     for end in link.ends {
-        check_index(format!("link {}", link.name), "node", end, spec.nodes.len())?;
+        check_index(format!("link {}", link.name), "node", end.index(), spec.nodes.len())?;
     }
     if link.ends[0] == link.ends[1] {
-        let node = spec.nodes[link.ends[0]].name.clone();
+        let node = spec.node(link.ends[0]).name.clone();
         return Err(BuildError::Loop { link: link.name.clone(), node });
     }
     Ok(())
@@ -325,14 +330,14 @@ fn check_link(spec: &Spec, link: &LinkSpec) -> Result<(), BuildError> {
 
 fn check_flow(spec: &Spec, flow: &FlowSpec) -> Result<(), BuildError> {
     for end in [flow.from, flow.to] {
-        check_index(format!("flow {}", flow.name), "node", end, spec.nodes.len())?;
-        let node = &spec.nodes[end];
+        check_index(format!("flow {}", flow.name), "node", end.index(), spec.nodes.len())?;
+        let node = spec.node(end);
         if !matches!(node.kind, NodeKind::Host { .. }) {
             return Err(BuildError::NotAHost { flow: flow.name.clone(), node: node.name.clone() });
         }
     }
     if flow.from == flow.to {
-        let node = spec.nodes[flow.from].name.clone();
+        let node = spec.node(flow.from).name.clone();
         return Err(BuildError::FlowToItself { flow: flow.name.clone(), node });
     }
     Ok(())

@@ -16,8 +16,9 @@ use crate::engine::Engine;
 use crate::external::Gateway;
 use crate::flow::Flow;
 use crate::ids::{CellId, CellUserId, ConnectionId, DirectionId, FlowId, IdVec};
-use crate::link_observer::{LinkObserver, PendingEvent};
+use crate::link_observer::LinkObserver;
 use crate::packet::PacketBox;
+use crate::pending::Pending;
 use crate::record::Recorder;
 use crate::route::{Hop, Routes};
 
@@ -84,7 +85,7 @@ struct CellObserver<'a, R> {
     links: &'a mut IdVec<DirectionId, DirectedLink>,
     connections: &'a mut IdVec<ConnectionId, Connection>,
     flows: &'a mut IdVec<FlowId, Flow>,
-    pending: &'a mut VecDeque<PendingEvent>,
+    pending: &'a mut VecDeque<Pending>,
     gateway: &'a mut Gateway,
     recorder: &'a mut R,
 }

@@ -10,7 +10,7 @@ use cell::{Cell, PlacedUser, SectorId, SiteId, UserId, users};
 use units::{Duration, Streams};
 
 use crate::cell_summary::{CellSpan, CellSummary, CellUserSummary};
-use crate::ids::{CellId, CellUserId, DirectionId, Heading, Id, IdVec, LinkId};
+use crate::ids::{CellId, CellUserId, DirectionId, Heading, Id, IdVec};
 use crate::measure::{CellReading, Reading, WindowResult};
 use crate::packet::PacketBox;
 use crate::route::Hop;
@@ -47,7 +47,7 @@ impl Cells {
             }
             let id = cells.cells.push(channel);
             for ((user, spec), placed) in (0..).map(UserId).zip(&cell.users).zip(&placed) {
-                let direction = DirectionId::new(LinkId::from_index(spec.link), Heading::Down);
+                let direction = DirectionId::new(spec.link, Heading::Down);
                 let place =
                     cells.users.push(CellUser { cell: id, user, direction, place: placed.placement.place });
                 cells.by_direction.insert(direction, place);
@@ -145,11 +145,11 @@ impl Cells {
         channel: &Cell<PacketBox>,
         (user, asked): (&CellUser, &CellUserSpec),
     ) -> CellUserSummary {
-        let link = &spec.links[asked.link];
+        let link = spec.link(asked.link);
         let place = channel.place_of(user.user).unwrap_or(user.place);
         CellUserSummary {
             link: link.name.clone(),
-            host: spec.nodes[link.ends[1]].name.clone(),
+            host: spec.node(link.ends[1]).name.clone(),
             sector: channel.sector_of(user.user).0,
             x_m: place.x,
             y_m: place.y,
@@ -167,7 +167,7 @@ fn placed(spec: &Spec, cell: &CellSpec, streams: &Streams) -> Vec<PlacedUser> {
     let layout = Layout::of(&cell.config.layout);
     let streams = streams.below("cell").below(&cell.name).below("user");
     let placed = |(user, sector): (&CellUserSpec, SectorId)| {
-        let streams = streams.below(&spec.links[user.link].name);
+        let streams = streams.below(&spec.link(user.link).name);
         let radio = &cell.config.radio;
         let placement = match user.place {
             Some(place) => users::place(&layout, radio, place, &mut streams.stream("shadowing")),

@@ -1,7 +1,8 @@
-//! What programs ask for: connections opened, bytes written, datagrams sent.
+//! The commands of programs: connections opened, calls on their ends, datagrams sent.
 
 use tcp::{Endpoint, Ports};
 use units::{Bytes, Seq};
+use workload::{Executor, SocketCall, SocketEvent, SocketId, Transfer};
 
 use crate::connection::{Connection, Egress, Stage};
 use crate::datagrams::Datagram;
@@ -9,8 +10,38 @@ use crate::engine::Engine;
 use crate::flow::Phase;
 use crate::ids::{ConnectionId, ConversationId, EndpointId, FlowId, NodeId, PerSide, Side};
 use crate::packet::Body;
+use crate::pending::Pending;
 use crate::record::Recorder;
-use crate::workload::{Command, SocketEvent, SocketId};
+
+/// Executes the commands of one flow's program.
+struct FlowCommands<'a, R> {
+    engine: &'a mut Engine<R>,
+    flow: FlowId,
+    /// Ends whose SYN waits for what the program writes at once (Fast Open).
+    opening: Vec<EndpointId>,
+}
+
+impl<R: Recorder> Executor for FlowCommands<'_, R> {
+    fn connect(&mut self, socket: SocketId, by: Side) {
+        self.opening.extend(self.engine.connect(self.flow, socket, by));
+    }
+
+    fn call(&mut self, socket: SocketId, side: Side, call: SocketCall) {
+        match call {
+            SocketCall::NotifyRead(position) => self.engine.notify_read(self.flow, socket, side, position),
+            _ => self.engine.call(self.flow, socket, side, call),
+        }
+    }
+
+    fn send_datagram(&mut self, by: Side, size: Bytes) {
+        let datagram = self.engine.flows[self.flow].datagrams.send(self.engine.now, by, size);
+        self.engine.send_datagram(self.flow, datagram, size);
+    }
+
+    fn report(&mut self, transfer: Transfer) {
+        self.engine.flows[self.flow].transfers.push(transfer);
+    }
+}
 
 impl<R: Recorder> Engine<R> {
     pub(crate) fn wake_flow(&mut self, flow_id: FlowId) {
@@ -33,58 +64,23 @@ impl<R: Recorder> Engine<R> {
     }
 
     fn run_commands(&mut self, flow: FlowId) {
-        let mut opening = Vec::new();
-        while let Some(command) = self.flows[flow].program.poll_command() {
-            opening.extend(self.execute(flow, command));
+        let mut commands = FlowCommands { engine: self, flow, opening: Vec::new() };
+        while let Some(command) = commands.engine.flows[flow].program.poll_command() {
+            commands.engine.progress = commands.engine.now;
+            command.execute(&mut commands);
         }
+        let FlowCommands { opening, .. } = commands;
         opening.into_iter().for_each(|end| self.drive(end));
         self.rearm_flow(flow);
         self.conclude_flow(flow);
     }
 
-    /// Executes a command; returns the end whose SYN waits for what the program writes at once.
-    fn execute(&mut self, flow: FlowId, command: Command) -> Option<EndpointId> {
-        self.progress = self.now;
-        match command {
-            Command::Connect { socket, by } => return self.connect(flow, socket, by),
-            Command::Write { socket, side, bytes } => {
-                self.act_on(flow, socket, side, |connection, endpoint| {
-                    connection.write(side, endpoint, bytes)
-                });
-            }
-            Command::WriteUnlimited { socket } => {
-                self.act_on(flow, socket, Side::From, Connection::write_unlimited);
-            }
-            Command::Close { socket, side } => {
-                self.act_on(flow, socket, side, |connection, endpoint| connection.close(side, endpoint));
-            }
-            Command::NotifyRead { socket, side, position } => self.notify_read(flow, socket, side, position),
-            Command::SendDatagram { size } => {
-                let datagram = self.flows[flow].datagrams.send(self.now, size);
-                self.send_datagram(flow, datagram, size);
-            }
-            Command::SendFeedback { size } => {
-                let datagram = self.flows[flow].datagrams.send_feedback(self.now);
-                self.send_datagram(flow, datagram, size);
-            }
-            Command::ReportTransfer(transfer) => self.flows[flow].transfers.push(transfer),
-        }
-        None
-    }
-
-    /// Does something at one side of a connection, and sends what comes of it. A connection that is over takes no
-    /// commands any more.
-    fn act_on(
-        &mut self,
-        flow: FlowId,
-        socket: SocketId,
-        side: Side,
-        act: impl FnOnce(&mut Connection, &mut Endpoint),
-    ) {
+    /// Makes a call at one side of a connection, and sends what follows from it. A connection that is over takes no calls.
+    fn call(&mut self, flow: FlowId, socket: SocketId, side: Side, call: SocketCall) {
         let Some(place) = self.place_of(flow, socket) else { return };
         let connection = &mut self.connections[place];
         let Some(mut endpoint) = connection.ends[side].endpoint.take() else { return };
-        act(connection, &mut endpoint);
+        connection.call(side, &mut endpoint, call);
         connection.ends[side].endpoint = Some(endpoint);
         self.drive(EndpointId::new(place, side));
     }
@@ -94,7 +90,7 @@ impl<R: Recorder> Engine<R> {
         let connection = &mut self.connections[place];
         if connection.notify_at(side, position) {
             let event = SocketEvent::Read { side, position: connection.take_notification(side) };
-            self.pending.push_back((flow, socket, event));
+            self.pending.push_back(Pending::Event(flow, socket, event));
         }
     }
 
@@ -175,7 +171,7 @@ impl<R: Recorder> Engine<R> {
     fn add_place(&mut self, flow: FlowId) -> ConnectionId {
         let series = (self.connections.len() + self.gateway.nodes()) as u32;
         let first = &self.connections[ConnectionId::first_of(flow)];
-        let egress = PerSide(Side::BOTH.map(|side| first.ends[side].egress));
+        let egress = PerSide::from_fn(|side| first.ends[side].egress);
         let place = self.connections.push(Connection::new(flow, series, egress, &[]));
         Side::BOTH.iter().for_each(|_| self.schedule.add_endpoint());
         self.flows[flow].places.push(place);

@@ -7,13 +7,13 @@ use tcp::{Endpoint, Kind, Transmit};
 use trace::ledger::{Diagnosis, Ledger, Retransmission};
 use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
 use wire::{Payload, Segment};
+use workload::{SocketCall, SocketId};
 
 use crate::ids::{ConversationId, DirectionId, FlowId, PerSide, Side};
 use crate::measure::FlowReading;
 use crate::packet::IpHeader;
 use crate::route::NextHop;
 use crate::summary::MilestoneSummary;
-use crate::workload::SocketId;
 
 /// A connection between two ends.
 pub(crate) struct Connection {
@@ -190,7 +190,7 @@ impl Connection {
             first_packet: PacketId::in_series(series, 0),
             series,
             packets_born: 0,
-            ends: PerSide(egress.0.map(End::new)),
+            ends: egress.map(End::new),
             write_mode: WriteMode::OnCommand,
             sender: SenderStats::new(milestones),
             receiver: ReceiverStats::default(),
@@ -206,7 +206,7 @@ impl Connection {
         self.conversation = conversation;
         self.opener = opener;
         self.first_packet = PacketId::in_series(self.series, self.packets_born + 1);
-        self.ends.0.iter_mut().for_each(|end| (end.is_over, end.socket) = (false, Socket::NEW));
+        self.ends.iter_mut().for_each(|end| (end.is_over, end.socket) = (false, Socket::NEW));
         self.write_mode = WriteMode::OnCommand;
         // Milestones are those of the flow's first connection, which has sent nothing before it is opened.
         if self.sender.first_syn.is_some() {
@@ -230,15 +230,25 @@ impl Connection {
         packet >= self.first_packet
     }
 
+    /// The program makes a call at `side`, other than to be notified.
+    pub(crate) fn call(&mut self, side: Side, endpoint: &mut Endpoint, call: SocketCall) {
+        match call {
+            SocketCall::Write(bytes) => self.write(side, endpoint, bytes),
+            SocketCall::WriteUnlimited => self.write_unlimited(endpoint),
+            SocketCall::Close => self.close(side, endpoint),
+            SocketCall::NotifyRead(_) => {}
+        }
+    }
+
     /// The program writes more bytes at `side`.
-    pub(crate) fn write(&mut self, side: Side, endpoint: &mut Endpoint, bytes: Bytes) {
+    fn write(&mut self, side: Side, endpoint: &mut Endpoint, bytes: Bytes) {
         let socket = &mut self.ends[side].socket;
         socket.unwritten = socket.unwritten.saturating_add(bytes.0);
         socket.write_next(endpoint);
     }
 
     /// The sender writes as fast as TCP takes it, from now on.
-    pub(crate) fn write_unlimited(&mut self, endpoint: &mut Endpoint) {
+    fn write_unlimited(&mut self, endpoint: &mut Endpoint) {
         self.write_mode = WriteMode::Unlimited;
         self.refill(Side::From, endpoint);
     }
@@ -476,7 +486,7 @@ mod tests {
             first_link: DirectionId::default(),
             header: IpHeader::default(),
         };
-        Connection::new(FlowId::default(), 3, PerSide([egress; 2]), &[])
+        Connection::new(FlowId::default(), 3, PerSide::new(egress, egress), &[])
     }
 
     fn data(from: u64, len: u32) -> Vec<u8> {

@@ -70,8 +70,15 @@ impl Datagrams {
         }
     }
 
-    /// Sends a datagram of `size` bytes.
-    pub(crate) fn send(&mut self, now: Instant, size: Bytes) -> Datagram {
+    /// A side sends a datagram of `size` bytes.
+    pub(crate) fn send(&mut self, now: Instant, by: Side, size: Bytes) -> Datagram {
+        match by {
+            Side::From => self.send_data(now, size),
+            Side::To => self.send_feedback(now),
+        }
+    }
+
+    fn send_data(&mut self, now: Instant, size: Bytes) -> Datagram {
         let number = self.first + self.fates.len() as u64;
         self.fates.push_back(Fate::UnderWay(1));
         self.sent.add(size);
@@ -79,8 +86,7 @@ impl Datagrams {
         Datagram { by: Side::From, number, sent: now }
     }
 
-    /// Sends a datagram of the receiving side.
-    pub(crate) const fn send_feedback(&mut self, now: Instant) -> Datagram {
+    const fn send_feedback(&mut self, now: Instant) -> Datagram {
         let number = self.feedback;
         self.feedback += 1;
         Datagram { by: Side::To, number, sent: now }
@@ -169,7 +175,7 @@ mod tests {
     #[test]
     fn late_lost_and_doubled_datagrams_are_told_apart() {
         let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)));
-        let sent: Vec<Datagram> = (0..4).map(|n| datagrams.send(at(20 * n), SIZE)).collect();
+        let sent: Vec<Datagram> = (0..4).map(|n| datagrams.send(at(20 * n), Side::From, SIZE)).collect();
         datagrams.on_received(at(30), sent[0], SIZE);
         assert_eq!(datagrams.on_received(at(31), sent[0], SIZE), None);
         assert_eq!(datagrams.on_received(at(71), sent[1], SIZE), Some(Duration::from_millis(51)));
@@ -183,7 +189,7 @@ mod tests {
     #[test]
     fn a_datagram_is_lost_with_the_last_of_its_copies_and_not_before() {
         let mut datagrams = Datagrams::new(None);
-        let [first, second] = [datagrams.send(at(0), SIZE), datagrams.send(at(20), SIZE)];
+        let [first, second] = [0, 20].map(|ms| datagrams.send(at(ms), Side::From, SIZE));
         [first, second].into_iter().for_each(|datagram| datagrams.on_copied(datagram));
         datagrams.on_lost(first);
         datagrams.on_lost(second);

@@ -18,9 +18,10 @@ use crate::directed_link::DirectedLink;
 use crate::external::{ExternalPacket, Gateway};
 use crate::flow::Flow;
 use crate::ids::{ConnectionId, ConversationId, DirectionId, EndpointId, FlowId, IdVec};
-use crate::link_observer::{PendingEvent, observed};
+use crate::link_observer::observed;
 use crate::measure::Sampler;
 use crate::packet::{Body, CORRUPTED, OVERSIZE, Packet, PacketBox, PacketPool};
+use crate::pending::Pending;
 use crate::ports::PortAllocator;
 use crate::record::{Recorder, Records};
 use crate::route::{Hop, Routes};
@@ -40,8 +41,8 @@ pub(crate) struct Engine<R> {
     pub(crate) sampler: Sampler,
     pub(crate) connections: IdVec<ConnectionId, Connection>,
     pub(crate) flows: IdVec<FlowId, Flow>,
-    /// Events that programs have yet to handle.
-    pub(crate) pending: VecDeque<PendingEvent>,
+    /// Events that programs have yet to handle, and flows that may be over.
+    pub(crate) pending: VecDeque<Pending>,
     pub(crate) ports: PortAllocator,
     /// The verdicts on connections that are counted; kept where anything is recorded.
     pub(crate) diagnoses: BTreeMap<ConversationId, Diagnosis>,
@@ -172,8 +173,10 @@ impl<R: Recorder> Engine<R> {
             while let Some(packet) = self.arrivals.pop_front() {
                 self.arrive(packet);
             }
-            if let Some((flow, socket, event)) = self.pending.pop_front() {
-                self.notify_program(flow, socket, event);
+            match self.pending.pop_front() {
+                Some(Pending::Event(flow, socket, event)) => self.notify_program(flow, socket, event),
+                Some(Pending::Conclusion(flow)) => self.conclude_flow(flow),
+                None => {}
             }
         }
     }

@@ -9,12 +9,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use trace::ledger::Diagnosis;
 use units::{Duration, Instant, PacketId};
 use wire::offload::RawPacket;
+use workload::{ObservedRecord, Transfer};
 
 use crate::ids::NodeId;
 use crate::packet::CORRUPTED;
 use crate::route::NextHop;
 use crate::summary::FlowSummary;
-use crate::workload::Transfer;
 
 /// A packet that has reached an external node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,15 +91,6 @@ pub struct ObservedConnection {
     pub diagnosis: Diagnosis,
     /// What the first end decided, then the other, where they tell: rows of the table `tcp`.
     pub records: [Vec<ObservedRecord>; 2],
-}
-
-/// A decision of an end outside the world.
-#[derive(Clone, Copy, Debug)]
-pub struct ObservedRecord {
-    /// What it is about, as a place in the stream.
-    pub place: i64,
-    /// The decision; its sequence number has no meaning.
-    pub record: tcp::Record,
 }
 
 /// Where packets from outside come in and go out.

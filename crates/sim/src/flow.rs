@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use trace::ledger::Diagnosis;
 use units::{Duration, Instant, Streams};
+use workload::{Program, Service, Transfer, Transport};
 
 use crate::connection;
 use crate::datagrams::Datagrams;
@@ -12,7 +13,6 @@ use crate::ids::{ConnectionId, PerSide};
 use crate::measure::{DelayHistogram, Delays, FlowMeasures, FlowReading, OneWayDelays};
 use crate::spec::FlowSpec;
 use crate::summary::{FlowSummary, MilestoneSummary};
-use crate::workload::{Program, Service, Transfer, Transport};
 
 /// A flow between two hosts.
 pub(crate) struct Flow {
@@ -69,7 +69,8 @@ impl Flow {
         start: Instant,
         place: ConnectionId,
     ) -> Self {
-        let (program, service) = spec.workload.program(&streams, start);
+        let program = spec.workload.program(&streams, start);
+        let service = spec.workload.service();
         Self {
             name: spec.name.clone(),
             tcps,

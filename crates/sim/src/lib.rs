@@ -4,6 +4,8 @@
 //! [`World::run_until`], [`World::next_event`], [`World::inject`] and [`World::poll_external`]; the
 //! links and the rules are the same. What is left of it is an [`Outcome`].
 //!
+//! What flows do is decided by the programs of the crate `workload`; the World executes their commands.
+//!
 //! Where to read: `spec.rs` for what a run is made of; `engine.rs` for the way of a packet; `schedule.rs` and `queue/`
 //! for the order of events; `ids.rs` for how links, flows and connections are counted; `connection.rs` and `flow.rs`
 //! for what they send and count; `measure/` for totals over spans of the run; `record/` for tables and captures.
@@ -30,6 +32,7 @@ mod measure;
 mod observed_program;
 mod outcome;
 mod packet;
+mod pending;
 mod ports;
 mod queue;
 mod readings;
@@ -41,25 +44,23 @@ mod stop;
 mod summary;
 mod tcb_sharing;
 mod transport;
-pub mod workload;
 mod world;
 
 pub use build::BuildError;
 pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
 pub use directed_link::LinkState;
 pub use external::{
-    ExternalEvent, ExternalFate, ExternalPacket, ObservedConnection, ObservedFlow, ObservedRecord,
-    WaitingPacket,
+    ExternalEvent, ExternalFate, ExternalPacket, ObservedConnection, ObservedFlow, WaitingPacket,
 };
 pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan, OneWayDelays};
-pub use observed_program::ObservedProgram;
 pub use outcome::Outcome;
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};
 pub use spec::{
-    Amount, CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec,
-    RecordSpec, Spec, WindowSpec, Workload,
+    CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec,
+    Spec, WindowSpec,
 };
 pub use stop::RunError;
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};
+pub use workload::{Amount, ObservedRecord, Workload};
 pub use world::World;

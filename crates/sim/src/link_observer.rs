@@ -12,18 +12,15 @@ use crate::flow::Flow;
 use crate::ids::{ConnectionId, DirectionId, FlowId, IdVec};
 use crate::measure::LinkMeter;
 use crate::packet::{Body, Packet, PacketBox};
+use crate::pending::Pending;
 use crate::record::Recorder;
-use crate::workload::{SocketEvent, SocketId};
-
-/// An event for a program, with its flow and socket.
-pub(crate) type PendingEvent = (FlowId, SocketId, SocketEvent);
 
 /// The observer of one direction of a link during a call.
 pub(crate) struct LinkObserver<'a, R> {
     pub(crate) direction: DirectionId,
     pub(crate) connections: &'a mut IdVec<ConnectionId, Connection>,
     pub(crate) flows: &'a mut IdVec<FlowId, Flow>,
-    pub(crate) pending: &'a mut VecDeque<PendingEvent>,
+    pub(crate) pending: &'a mut VecDeque<Pending>,
     pub(crate) meter: &'a mut LinkMeter,
     pub(crate) gateway: &'a mut Gateway,
     pub(crate) recorder: &'a mut R,
@@ -64,7 +61,8 @@ impl<R> LinkObserver<'_, R> {
             Body::Datagram(datagram) => {
                 let flow = self.connections[end.connection()].flow;
                 self.flows[flow].datagrams.on_lost(*datagram);
-                self.pending.push_back((flow, SocketId::FIRST, SocketEvent::DatagramLost));
+                // The flow may have waited for this datagram alone.
+                self.pending.push_back(Pending::Conclusion(flow));
             }
             Body::Raw(bytes) => self.report(now, packet, bytes, ExternalFate::Lost { rule }),
         }

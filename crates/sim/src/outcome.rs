@@ -6,7 +6,7 @@ use units::Instant;
 
 use crate::engine::Engine;
 use crate::external::ObservedFlow;
-use crate::ids::{DirectionId, Heading, Id};
+use crate::ids::{DirectionId, Heading, Id, NodeId};
 use crate::measure::{LinkMeasures, LinkReading, Reading, Sample, WindowResult};
 use crate::record::{self, Recorder, Records};
 use crate::spec::{NodeKind, Spec};
@@ -94,7 +94,7 @@ fn flows<R: Recorder>(
     let ids = engine.flows.ids();
     let flows = spec.flows.iter().zip(engine.flows.iter_mut());
     let summaries = ids.zip(flows).map(|(id, (flow_spec, flow))| {
-        let name = |node: usize| spec.nodes[node].name.as_str();
+        let name = |node: NodeId| spec.node(node).name.as_str();
         let windows = windows.iter().map(|window| window.flow(id, &flow.transfers)).collect();
         FlowSummary { windows, ..flow.summary(name(flow_spec.from), name(flow_spec.to)) }
     });

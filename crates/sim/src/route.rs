@@ -74,7 +74,7 @@ impl Graph {
     pub(crate) fn new(nodes: &[NodeSpec], links: &[LinkSpec]) -> Self {
         let mut leaving: IdVec<NodeId, Vec<_>> = nodes.iter().map(|_| Vec::new()).collect();
         for (index, link) in links.iter().enumerate() {
-            let [first, second] = link.ends.map(NodeId::from_index);
+            let [first, second] = link.ends;
             let direction = |heading| DirectionId::new(LinkId::from_index(index), heading);
             leaving[first].push((direction(Heading::Down), second));
             leaving[second].push((direction(Heading::Up), first));

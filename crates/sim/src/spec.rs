@@ -6,15 +6,13 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use cell::layout::Point;
-use units::{Bytes, Duration, Instant, Streams};
-
-use crate::workload::bulk::Bulk;
-use crate::workload::{Application, BULK_PORT, Program, Service, Transport};
+use units::{Bytes, Duration, Instant, LinkId, NodeId, PerSide, Streams};
+use workload::{Program, Service, Workload};
 
 /// A whole run: nodes, links, flows, and what is recorded.
 ///
-/// Nodes, links and flows refer to each other by their place in these lists. Names are what random
-/// streams, results and messages go by, so they are unique within their list.
+/// An identity is a place in these lists. Random streams, results and messages use names, which are unique within
+/// their list.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// The scenario's name.
@@ -67,7 +65,7 @@ pub struct LinkSpec {
     /// Its name.
     pub name: String,
     /// The two nodes that it joins.
-    pub ends: [usize; 2],
+    pub ends: [NodeId; 2],
     /// The direction from the first end to the second.
     pub down: link::Config,
     /// The direction from the second end to the first.
@@ -91,8 +89,8 @@ pub struct CellSpec {
 /// A user of a shared channel.
 #[derive(Clone, Debug)]
 pub struct CellUserSpec {
-    /// The place of its link in the list of links.
-    pub link: usize,
+    /// Its link.
+    pub link: LinkId,
     /// What it is promised.
     pub config: cell::UserConfig,
     /// Where it stands; without it, at a place at random.
@@ -105,9 +103,9 @@ pub struct FlowSpec {
     /// Its name.
     pub name: String,
     /// The host that connects and sends.
-    pub from: usize,
+    pub from: NodeId,
     /// The host that listens and reads.
-    pub to: usize,
+    pub to: NodeId,
     /// When `from` connects.
     pub start: Duration,
     /// Longest delay added to `start`, drawn uniformly from the flow's own stream.
@@ -122,30 +120,6 @@ pub struct FlowSpec {
     pub receiver: Arc<tcp::Config>,
     /// Amounts whose time of acknowledgment is reported.
     pub milestones: Vec<Bytes>,
-}
-
-/// What a flow sends.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a run has one for each flow, and none moves during the run")]
-pub enum Workload {
-    /// As fast as the connection takes it; then the sender closes.
-    Bulk(Amount),
-    /// What a program wants.
-    Application {
-        /// Which.
-        application: Application,
-        /// When it stops asking for anything new; without it, it continues until the run's end.
-        until: Option<Duration>,
-    },
-}
-
-/// How much a bulk flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// So many bytes.
-    Bytes(Bytes),
-    /// Whatever goes until this time of the run.
-    Until(Duration),
 }
 
 /// What is kept of a run. With nothing chosen, packets cost no recording at all.
@@ -200,12 +174,32 @@ pub struct WindowSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturePoint {
     /// What a node sends and receives.
-    Node(usize),
+    Node(NodeId),
     /// What enters a link, at either end.
-    Link(usize),
+    Link(LinkId),
+}
+
+impl Spec {
+    /// The node of this identity.
+    #[must_use]
+    pub fn node(&self, node: NodeId) -> &NodeSpec {
+        &self.nodes[node.index()]
+    }
+
+    /// The link of this identity.
+    #[must_use]
+    pub fn link(&self, link: LinkId) -> &LinkSpec {
+        &self.links[link.index()]
+    }
 }
 
 impl FlowSpec {
+    /// Its hosts.
+    #[must_use]
+    pub const fn nodes(&self) -> PerSide<NodeId> {
+        PerSide::new(self.from, self.to)
+    }
+
     /// When the flow's sender connects in a run with this master seed: `start` and what is drawn
     /// from the stream "flow.<name>.start".
     #[must_use]
@@ -219,31 +213,15 @@ impl FlowSpec {
         Instant::START + self.start + Duration::from_nanos(jitter)
     }
 
-    /// The flow's program in a run with this master seed, for a driver that runs it over sockets of its own, and what
-    /// it goes over. It draws what the flow's program in a world draws.
+    /// The flow's program in a run with this master seed, for a driver that runs it over hosts of its own, and the
+    /// transport that it uses. It draws the same numbers as the flow's program in a World.
     #[must_use]
     pub fn program(&self, seed: u64) -> (Box<dyn Program>, Service) {
-        self.workload.program(&self.streams(seed), self.start_at(seed))
+        (self.workload.program(&self.streams(seed), self.start_at(seed)), self.workload.service())
     }
 
     fn streams(&self, seed: u64) -> Streams {
         Streams::new(seed).below("flow").below(&self.name)
-    }
-}
-
-impl Workload {
-    /// The program, which begins at `start` and draws from below `streams`, and what it goes over.
-    pub(crate) fn program(&self, streams: &Streams, start: Instant) -> (Box<dyn Program>, Service) {
-        match self {
-            Self::Bulk(amount) => {
-                let service = Service { transport: Transport::Tcp, port: BULK_PORT, budget: None };
-                (Box::new(Bulk::new(*amount, start)), service)
-            }
-            Self::Application { application, until } => {
-                let until = until.map_or(Instant::NEVER, |until| Instant::START + until);
-                (application.program(streams, start, until), application.service())
-            }
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use link::StopReason;
 use units::Instant;
 
-use crate::ids::{DirectionId, Id};
+use crate::ids::DirectionId;
 use crate::spec::Spec;
 
 /// Why a run failed.
@@ -60,7 +60,7 @@ impl Stop {
             Self::Quiet => "nothing left to happen".to_owned(),
             Self::Stalled => "nothing had arrived for an hour".to_owned(),
             Self::Link { direction, reason: StopReason { packet, waiting, .. } } => {
-                let name = &spec.links[direction.link().index()].name;
+                let name = &spec.link(direction.link()).name;
                 format!("link {name}: packet {packet} found the queue full, {waiting} waiting")
             }
         }

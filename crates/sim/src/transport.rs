@@ -2,6 +2,7 @@
 
 use tcp::{Endpoint, Event};
 use units::{Bytes, Instant};
+use workload::{SocketEvent, SocketId};
 
 use crate::connection::{Egress, Stage};
 use crate::datagrams::Datagram;
@@ -9,10 +10,10 @@ use crate::engine::Engine;
 use crate::flow::Phase;
 use crate::ids::{EndpointId, FlowId, Side};
 use crate::packet::{IPV4_HEADER_LEN, PacketBox};
+use crate::pending::Pending;
 use crate::record::Recorder;
 use crate::stop::{RunError, Stop};
 use crate::tcb_sharing::HostPath;
-use crate::workload::{SocketEvent, SocketId};
 
 impl<R: Recorder> Engine<R> {
     /// A packet with a segment has come to its end, and its memory is free for the answer.
@@ -46,7 +47,7 @@ impl<R: Recorder> Engine<R> {
                 let delay = flow.datagrams.on_received(self.now, datagram, size);
                 delay.into_iter().for_each(|delay| flow.one_way.add(delay));
                 let is_new = delay.is_some() || datagram.by == Side::To;
-                if is_new && flow.program.hears_datagrams() {
+                if is_new && flow.service.feedback {
                     let Datagram { by, number, .. } = datagram;
                     let event = SocketEvent::DatagramReceived { by, number, size };
                     self.notify_program(flow_id, SocketId::FIRST, event);
@@ -92,7 +93,7 @@ impl<R: Recorder> Engine<R> {
                 Ok(false) => {}
                 Ok(true) => {
                     let event = SocketEvent::Read { side, position: connection.take_notification(side) };
-                    self.pending.push_back((connection.flow, connection.socket, event));
+                    self.pending.push_back(Pending::Event(connection.flow, connection.socket, event));
                 }
                 Err(position) => {
                     let flow = self.flows[connection.flow].name.clone();
@@ -134,7 +135,8 @@ impl<R: Recorder> Engine<R> {
         if connection.stage == Stage::Open && (reset || connection.ends[end.side().other()].is_over) {
             connection.stage = Stage::Over;
             self.flows[connection.flow].free.push_back(end.connection());
-            self.pending.push_back((connection.flow, connection.socket, SocketEvent::Closed));
+            let event = SocketEvent::Closed;
+            self.pending.push_back(Pending::Event(connection.flow, connection.socket, event));
         }
     }
 

@@ -123,12 +123,12 @@ impl World {
     pub fn inject(
         &mut self,
         now: Instant,
-        node: usize,
+        node: NodeId,
         bytes: impl Into<RawPacket>,
     ) -> Result<Option<PacketId>, RunError> {
         let bytes = bytes.into();
         each!(&mut self.engine, engine => {
-            let id = engine.inject(now, NodeId::from_index(node), bytes);
+            let id = engine.inject(now, node, bytes);
             engine.failure().map(|()| id)
         })
     }
@@ -141,10 +141,10 @@ impl World {
     pub fn inject_to(
         &mut self,
         now: Instant,
-        ends: [usize; 2],
+        ends: [NodeId; 2],
         bytes: impl Into<RawPacket>,
     ) -> Result<Option<PacketId>, RunError> {
-        let (ends, bytes) = (ends.map(NodeId::from_index), bytes.into());
+        let bytes = bytes.into();
         each!(&mut self.engine, engine => {
             let id = engine.inject_to(now, ends, bytes);
             engine.failure().map(|()| id)
@@ -171,7 +171,7 @@ impl World {
     /// Whether the links that leave `node` take packets. If not, a driver leaves packets where
     /// they are: that is flow control.
     #[must_use]
-    pub fn accepts(&self, node: usize) -> bool {
+    pub fn accepts(&self, node: NodeId) -> bool {
         let links = self.spec.links.iter().enumerate();
         let mut leaving = links.flat_map(|(index, link)| {
             let headings = link.ends.into_iter().zip(Heading::BOTH).filter(|(end, _)| *end == node);
@@ -181,8 +181,8 @@ impl World {
     }
 
     /// The next packet that has reached an external node, and the node.
-    pub fn poll_external(&mut self) -> Option<(usize, ExternalPacket)> {
-        each!(&mut self.engine, engine => engine.gateway.poll().map(|(node, packet)| (node.index(), packet)))
+    pub fn poll_external(&mut self) -> Option<(NodeId, ExternalPacket)> {
+        each!(&mut self.engine, engine => engine.gateway.poll())
     }
 
     /// Losses and delays of external nodes' packets, in the order in which the links report them.

@@ -9,7 +9,7 @@ use lasthop_sim::{
 };
 use serde_json::json;
 use testkit::profile::{config, named};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 /// Five hosts: a server, a router, and the hosts that download.
 fn host(number: u8) -> NodeSpec {
@@ -24,6 +24,7 @@ fn router() -> NodeSpec {
 fn link(name: &str, ends: [usize; 2], down: serde_json::Value) -> LinkSpec {
     let direction = |value| serde_json::from_value::<link::Config>(value).expect("a link");
     let up = json!({ "rate": "100 Mbit/s", "propagation": "5 ms" });
+    let ends = ends.map(NodeId::new);
     LinkSpec { name: name.to_owned(), ends, down: direction(down), up: direction(up), mtu: Bytes(1500) }
 }
 
@@ -34,8 +35,8 @@ fn spec() -> Spec {
     let tcp = config(&named("cubic").expect("a profile can be read")).expect("a profile is valid");
     let flow = |number: usize| FlowSpec {
         name: format!("download-{number}"),
-        from: 0,
-        to: if number < 8 { 2 } else { 3 },
+        from: NodeId::new(0),
+        to: NodeId::new(if number < 8 { 2 } else { 3 }),
         start: Duration::from_millis(50) * number as u64,
         start_jitter: None,
         class: 0,

@@ -10,7 +10,7 @@ use lasthop_sim::{
 };
 use serde_json::{Value, json};
 use testkit::profile::{config, named};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 /// What a flow came to after slow start.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ fn spec(profiles: &[&str], millis: u64, dualpi2: &Value) -> Spec {
         let tcp = config(&named(profile).expect("a profile can be read")).expect("a profile is valid");
         FlowSpec {
             name: format!("{profile}-{number}"),
-            from: 0,
-            to: 1,
+            from: NodeId::new(0),
+            to: NodeId::new(1),
             start: Duration::from_millis(100) * number as u64,
             start_jitter: None,
             class: 0,
@@ -68,7 +68,7 @@ fn spec(profiles: &[&str], millis: u64, dualpi2: &Value) -> Spec {
         nodes: [1, 2].map(host).into(),
         links: vec![LinkSpec {
             name: "bottleneck".to_owned(),
-            ends: [0, 1],
+            ends: [0, 1].map(NodeId::new),
             down: direction(dualpi2),
             up: direction(json!({})),
             mtu: Bytes(1500),

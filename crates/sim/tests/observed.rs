@@ -7,7 +7,7 @@ use lasthop_sim::{
     RecordSpec, Spec, World,
 };
 use serde_json::json;
-use units::{Bytes, Instant, Seq};
+use units::{Bytes, Instant, NodeId, Seq};
 use wire::{Flags, Options, Payload, Segment};
 
 const LEFT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -25,9 +25,19 @@ fn spec(events: serde_json::Value) -> Spec {
         seed: 1,
         stop: None,
         nodes: vec![node("left", LEFT), node("right", RIGHT)],
-        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1], down, up, mtu: Bytes(1500) }],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(1500),
+        }],
         flows: Vec::new(),
-        record: RecordSpec { packets: true, captures: vec![CapturePoint::Node(0)], ..RecordSpec::default() },
+        record: RecordSpec {
+            packets: true,
+            captures: vec![CapturePoint::Node(NodeId::new(0))],
+            ..RecordSpec::default()
+        },
     }
 }
 
@@ -49,7 +59,10 @@ fn data() -> Vec<u8> {
 #[test]
 fn the_loss_of_an_external_packet_is_told_with_its_rule() {
     let mut world = World::new(spec(json!([{ "packet": 1, "effect": "drop" }]))).unwrap();
-    let id = world.inject(Instant::START, 0, data()).unwrap().expect("the packet leads to the other node");
+    let id = world
+        .inject(Instant::START, NodeId::new(0), data())
+        .unwrap()
+        .expect("the packet leads to the other node");
     world.run_until(Instant::from_nanos(1_000_000_000)).unwrap();
     assert!(world.poll_external().is_none());
     let event = world.poll_external_event().expect("the loss is told");
@@ -61,10 +74,10 @@ fn the_loss_of_an_external_packet_is_told_with_its_rule() {
 #[test]
 fn a_damaged_external_packet_arrives_and_counts_as_lost() {
     let mut world = World::new(spec(json!([{ "packet": 1, "effect": "corrupt" }]))).unwrap();
-    world.inject(Instant::START, 0, data()).unwrap();
+    world.inject(Instant::START, NodeId::new(0), data()).unwrap();
     world.run_until(Instant::from_nanos(1_000_000_000)).unwrap();
     let (node, arrived) = world.poll_external().expect("it arrives");
-    assert_eq!(node, 1);
+    assert_eq!(node, NodeId::new(1));
     assert_ne!(arrived.bytes, data());
     let event = world.poll_external_event().expect("the loss is told");
     assert_eq!(event.fate, ExternalFate::Lost { rule: "corrupted" });
@@ -73,7 +86,7 @@ fn a_damaged_external_packet_arrives_and_counts_as_lost() {
 #[test]
 fn a_delayed_external_packet_is_told_of_and_arrives() {
     let mut world = World::new(spec(json!([{ "packet": 1, "delay": "2 s" }]))).unwrap();
-    world.inject(Instant::START, 0, data()).unwrap();
+    world.inject(Instant::START, NodeId::new(0), data()).unwrap();
     world.run_until(Instant::from_nanos(3_000_000_000)).unwrap();
     let event = world.poll_external_event().expect("the delay is told");
     assert!(matches!(event.fate, ExternalFate::Delayed { by, .. } if by.as_secs_f64() == 2.0));
@@ -84,7 +97,7 @@ fn a_delayed_external_packet_is_told_of_and_arrives() {
 #[test]
 fn an_observed_flow_stands_in_the_summary_and_names_its_packets() {
     let mut world = World::new(spec(json!([{ "packet": 1, "delay": "100 ms" }]))).unwrap();
-    world.inject(Instant::START, 0, data()).unwrap();
+    world.inject(Instant::START, NodeId::new(0), data()).unwrap();
     world.run_until(Instant::from_nanos(1_000_000_000)).unwrap();
     let summary = FlowSummary { flow: "download".to_owned(), bytes: 50, ..FlowSummary::default() };
     let ends = [SocketAddr::from((LEFT, 7)), SocketAddr::from((RIGHT, 9))];

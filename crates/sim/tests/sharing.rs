@@ -14,7 +14,7 @@ use lasthop_sim::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
 use testkit::profile::{config, named, names};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 fn main() {
     let profiles = modern();
@@ -28,7 +28,7 @@ fn main() {
 fn trial(id: &str, queue: &Value, profile: &str) -> Trial {
     let (queue, name) = (queue.clone(), profile.to_owned());
     let shares = config(&named(profile).expect("a profile can be read")).expect("a profile is valid");
-    let least_index = if shares.congestion.build().shares_equally() { 0.9 } else { 0.0 };
+    let least_index = if shares.congestion.build().traits().unequal_shares { 0.0 } else { 0.9 };
     let what = if least_index > 0.0 { "flows_share_the_link_and_fill_it" } else { "flows_fill_the_link" };
     let below = BELOW.iter().find(|(queue, name, _)| (*queue, *name) == (id, profile));
     let least_used = below.map_or(0.9, |(_, _, used)| *used);
@@ -42,7 +42,10 @@ fn modern() -> Vec<String> {
     let is_modern = |name: &String| {
         let config = config(&named(name).expect("a profile can be read")).expect("a profile is valid");
         let repairs = config.plain.sack || config.recovery.id == "new-reno";
-        repairs && config.plain.window_scale && config.poll.id == "none" && !config.ack.build().misbehaves()
+        repairs
+            && config.plain.window_scale
+            && config.poll.id == "none"
+            && !config.ack.build().traits().misbehaves
     };
     names().into_iter().filter(is_modern).collect()
 }
@@ -113,8 +116,8 @@ fn spec(queue: &Value, profile: &str, seed: u64) -> Spec {
     };
     let flow = |number: usize| FlowSpec {
         name: format!("flow-{number}"),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         start: Duration::ZERO,
         start_jitter: Some(Duration::from_secs(1)),
         class: 0,
@@ -132,7 +135,7 @@ fn spec(queue: &Value, profile: &str, seed: u64) -> Spec {
         nodes: vec![host(1), host(2)],
         links: vec![LinkSpec {
             name: "bottleneck".to_owned(),
-            ends: [0, 1],
+            ends: [0, 1].map(NodeId::new),
             down: direction(queue),
             up: direction(&json!("tail-drop")),
             mtu: Bytes(1500),

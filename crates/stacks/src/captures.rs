@@ -6,7 +6,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 use sim::{ExternalEvent, ExternalFate, ExternalPacket, FlowSpec, FlowSummary, MilestoneSummary, Spec};
 use trace::capture::Capture;
 use trace::flow::{Flow, HalfConnection, Side};
-use units::{Bytes, Instant, PacketId};
+use units::{Bytes, FlowId, Instant, PacketId};
 use wire::Transport;
 
 use crate::passed::PassedPackets;
@@ -21,7 +21,7 @@ pub struct HostCaptures {
 }
 
 impl HostCaptures {
-    /// Makes empty captures for `hosts` hosts whose flows nobody knows beforehand.
+    /// Makes empty captures for `hosts` hosts whose flows are not known beforehand.
     #[must_use]
     pub fn without_flows(hosts: usize) -> Self {
         Self {
@@ -58,9 +58,9 @@ impl HostCaptures {
         self.captures[host].handle_parsed(now, packet.id, &parsed);
     }
 
-    /// Enters into a flow's summary what its packets tell beside its segments. The flow is the `index`th.
-    pub fn tell(&self, index: usize, summary: &mut FlowSummary) {
-        self.passed.tell(index, summary);
+    /// Enters the delays of a flow's packets and its acknowledgments into its summary.
+    pub fn tell(&self, flow: FlowId, summary: &mut FlowSummary) {
+        self.passed.tell(flow, summary);
     }
 
     /// Notes a drop or delay of a packet in every capture: the loss of an acknowledgment explains the behaviour of the
@@ -101,14 +101,14 @@ impl HostCaptures {
         self.captures[host].flows().iter().rev().find_map(|flow| Some((flow, side(flow)?)))
     }
 
-    /// Returns how many datagrams from the first of two ends to the second were lost.
+    /// Returns the number of datagrams from the first of two ends to the second that were lost.
     #[must_use]
     pub fn lost_datagrams(&self, ends: [SocketAddrV4; 2]) -> u64 {
         self.lost_datagrams.get(&ends).copied().unwrap_or(0)
     }
 }
 
-/// Returns who sends a datagram to whom.
+/// Returns the ends of a datagram: its source, then its destination.
 fn datagram_ends(packet: &[u8]) -> Option<[SocketAddrV4; 2]> {
     let parsed = wire::parse(packet).ok()?;
     let (wire::ip::Header::V4(header), Transport::Udp(datagram)) = (parsed.header, parsed.transport) else {

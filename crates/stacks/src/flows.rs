@@ -1,21 +1,22 @@
-//! Which hosts have which stack, and the two ends of each flow.
+//! The stack of each host, and the hosts with their ends of flows.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddrV4;
 
-use sim::workload::Transport as Service;
-use sim::{Amount, FlowSpec, Spec, Workload};
-use units::{Bytes, Streams};
+use sim::{FlowSpec, Spec};
+use units::{Bytes, FlowId, NodeId, Side, Streams};
+use workload::{Amount, Ends, Transport as Carrier, Workload};
 
+use crate::addresses::ends;
+use crate::entry::{Entry, Transport};
 use crate::host::Host;
-use crate::registry::{StackId, Transport};
-use crate::stack::{Ends, Setup};
+use crate::registry::StackId;
+use crate::stack::Setup;
 use crate::transfer::TransferEnd;
 
 /// The stack of each node of a specification, by its place there; without one, a host has that of the clock: our own TCP in
 /// virtual time, the kernel's in real time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Assignment(BTreeMap<usize, StackId>);
+pub struct Assignment(BTreeMap<NodeId, StackId>);
 
 /// Why flows cannot run over the stacks of their hosts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +33,7 @@ pub enum Refusal {
     },
     /// A program for a stack is told a number of bytes, and nothing else.
     #[error(
-        "flow {flow}: host {host} has a program for its stack, which can be told to send or to read so many bytes over TCP, and no more; give the flow bytes, and its other host the kernel or a stack of lasthop's that speaks TCP"
+        "flow {flow}: host {host} has a program for its stack, which can send or read a number of bytes over TCP, and nothing else; give the flow bytes, and its other host the kernel or a stack of lasthop's that speaks TCP"
     )]
     Program {
         /// The flow.
@@ -70,34 +71,22 @@ pub enum Refusal {
     },
 }
 
-impl Transport {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "TCP",
-            Self::Quic => "QUIC",
-            Self::Any => "what its program speaks",
-        }
-    }
-}
-
 impl Assignment {
     /// Gives a node a stack.
-    pub fn set(&mut self, node: usize, stack: StackId) {
+    pub fn set(&mut self, node: NodeId, stack: StackId) {
         self.0.insert(node, stack);
     }
 
     /// The stack that a node was given.
     #[must_use]
-    pub fn get(&self, node: usize) -> Option<StackId> {
+    pub fn get(&self, node: NodeId) -> Option<StackId> {
         self.0.get(&node).copied()
     }
 
     /// The nodes whose stack runs in this process, with that: those that were given one. In real time all others are
     /// kernels'.
     #[must_use]
-    pub fn in_process(&self) -> BTreeMap<usize, StackId> {
+    pub fn in_process(&self) -> BTreeMap<NodeId, StackId> {
         self.0
             .iter()
             .filter(|(_, stack)| stack.is_in_process())
@@ -110,10 +99,10 @@ impl Assignment {
     ///
     /// # Errors
     /// If a host has the kernel's.
-    pub fn in_virtual_time(&self, spec: &Spec) -> Result<BTreeMap<usize, StackId>, Refusal> {
+    pub fn in_virtual_time(&self, spec: &Spec) -> Result<BTreeMap<NodeId, StackId>, Refusal> {
         match self.0.iter().find(|(_, stack)| !stack.is_in_process()) {
             Some((node, stack)) => {
-                let host = spec.nodes[*node].name.clone();
+                let host = spec.node(*node).name.clone();
                 Err(Refusal::RealTime { host, stack: stack.entry().id })
             }
             None => Ok(self.needed(spec)),
@@ -121,10 +110,10 @@ impl Assignment {
     }
 
     /// The same, where a kernel counts as our own TCP.
-    fn needed(&self, spec: &Spec) -> BTreeMap<usize, StackId> {
+    fn needed(&self, spec: &Spec) -> BTreeMap<NodeId, StackId> {
         let mut needed = self.in_process();
         needed.retain(|_, stack| *stack != StackId::LASTHOP);
-        let touches = |needed: &BTreeMap<usize, StackId>, flow: &&FlowSpec| {
+        let touches = |needed: &BTreeMap<NodeId, StackId>, flow: &&FlowSpec| {
             needed.contains_key(&flow.from) != needed.contains_key(&flow.to)
         };
         while let Some(flow) = spec.flows.iter().find(|flow| touches(&needed, flow)) {
@@ -141,7 +130,7 @@ impl Assignment {
     /// As [`Assignment::check`].
     pub fn check_all(&self, spec: &Spec) -> Result<(), Refusal> {
         let needed = self.needed(spec);
-        let has_program = |node: usize| self.get(node) == Some(StackId::PROGRAM);
+        let has_program = |node: NodeId| self.get(node) == Some(StackId::PROGRAM);
         let over_stacks = spec
             .flows
             .iter()
@@ -155,24 +144,24 @@ impl Assignment {
     /// # Errors
     /// If two hosts of a flow have no transport in common.
     pub fn check(&self, spec: &Spec, flows: &[FlowSpec], default: StackId) -> Result<(), Refusal> {
-        let stack = |node: usize| self.get(node).unwrap_or(default);
+        let stack = |node: NodeId| self.get(node).unwrap_or(default);
         flows.iter().try_for_each(|flow| {
-            let by_program = |node: &usize| stack(*node) == StackId::PROGRAM;
+            let by_program = |node: &NodeId| stack(*node) == StackId::PROGRAM;
             if let Some(node) = [flow.from, flow.to].into_iter().find(by_program) {
                 let other = stack(if node == flow.from { flow.to } else { flow.from });
-                let (flow_name, host) = (flow.name.clone(), spec.nodes[node].name.clone());
+                let (flow_name, host) = (flow.name.clone(), spec.node(node).name.clone());
                 let can = matches!(flow.workload, Workload::Bulk(Amount::Bytes(_)))
                     && other.entry().transport == Transport::Tcp;
                 return if can { Ok(()) } else { Err(Refusal::Program { flow: flow_name, host }) };
             }
-            let [from, to] = [flow.from, flow.to].map(|node| (&spec.nodes[node].name, stack(node).entry()));
+            let [from, to] = [flow.from, flow.to].map(|node| (&spec.node(node).name, stack(node).entry()));
             if let Workload::Application { application, .. } = &flow.workload
-                && application.service().transport == Service::Udp
+                && application.service().transport == Carrier::Udp
             {
                 return Ok(());
             }
             if from.1.transport != to.1.transport {
-                let named = |(name, entry): (&String, &crate::Entry)| format!("{name} ({})", entry.id);
+                let named = |(name, entry): (&String, &Entry)| format!("{name} ({})", entry.id);
                 return Err(Refusal::Transport {
                     flow: flow.name.clone(),
                     from_speaks: from.1.transport.name(),
@@ -193,66 +182,56 @@ impl Assignment {
 fn check_mtu(spec: &Spec, flow: &FlowSpec) -> Result<(), Refusal> {
     let small = [flow.from, flow.to].into_iter().find(|node| mtu(spec, *node) < LEAST_FOR_QUIC);
     small.map_or(Ok(()), |node| {
-        let (flow, host) = (flow.name.clone(), spec.nodes[node].name.clone());
+        let (flow, host) = (flow.name.clone(), spec.node(node).name.clone());
         Err(Refusal::Mtu { flow, host, mtu: mtu(spec, node) })
     })
 }
 
-/// The sender's and the receiver's end of a flow, which is the `index`th of those that run. Each flow has ports of its own.
-///
-/// # Panics
-/// If one of its nodes has no address: then it is no host.
-#[must_use]
-pub fn ends(spec: &Spec, flow: &FlowSpec, index: usize) -> [SocketAddrV4; 2] {
-    let address = |node: usize| spec.nodes[node].kind.address().expect("a flow joins hosts");
-    let port = |first: u16| first.wrapping_add(index as u16);
-    [
-        SocketAddrV4::new(address(flow.from), port(FIRST_SENDER_PORT)),
-        SocketAddrV4::new(address(flow.to), port(FIRST_RECEIVER_PORT)),
-    ]
-}
-
 /// The hosts with a stack in this process, each with its ends of `flows`; by node, in order.
 #[must_use]
-pub fn hosts(spec: &Spec, flows: &[FlowSpec], stacks: &BTreeMap<usize, StackId>) -> Vec<(usize, Host)> {
+pub fn hosts(spec: &Spec, flows: &[FlowSpec], stacks: &BTreeMap<NodeId, StackId>) -> Vec<(NodeId, Host)> {
     stacks.iter().filter_map(|(node, stack)| Some((*node, host(spec, flows, *node, *stack)?))).collect()
 }
 
 /// A host with its ends of flows; none if no flow is its own.
-fn host(spec: &Spec, flows: &[FlowSpec], node: usize, stack: StackId) -> Option<Host> {
+fn host(spec: &Spec, flows: &[FlowSpec], node: NodeId, stack: StackId) -> Option<Host> {
     let own = || flows.iter().enumerate().filter(|(_, flow)| flow.from == node || flow.to == node);
     let (_, first) = own().next()?;
     let profile = if first.from == node { &first.sender } else { &first.receiver };
     let setup = Setup {
-        address: spec.nodes[node].kind.address()?,
+        address: spec.node(node).kind.address()?,
         mtu: mtu(spec, node),
-        streams: Streams::new(spec.seed).below("stack").below(&spec.nodes[node].name),
+        streams: Streams::new(spec.seed).below("stack").below(&spec.node(node).name),
         profile: profile.clone(),
         records: spec.record.tcp,
     };
     let mut host = Host::new(stack, setup);
     for (index, flow) in own() {
-        let [sender, receiver] = ends(spec, flow, index);
-        let is_sender = flow.from == node;
-        let [local, remote] = if is_sender { [sender, receiver] } else { [receiver, sender] };
-        let ends = Ends { local, remote };
-        match &flow.workload {
-            Workload::Bulk(amount) if is_sender => {
-                host.add(TransferEnd::sender(index, ends, flow.start_at(spec.seed), *amount));
-            }
-            Workload::Bulk(_) => host.add(TransferEnd::receiver(index, ends)),
-            Workload::Application { application, .. } => {
-                if application.service().transport == Service::Udp {
-                    host.add_datagrams(index, ends, flow.class);
-                }
-            }
-        }
+        let side = if flow.from == node { Side::From } else { Side::To };
+        add_end(&mut host, spec, flow, FlowId::new(index), side);
     }
     Some(host)
 }
 
+/// Adds a host's end of a flow.
+fn add_end(host: &mut Host, spec: &Spec, flow: &FlowSpec, id: FlowId, side: Side) {
+    let addresses = ends(spec, flow, id);
+    let ends = Ends { local: addresses[side], remote: addresses[side.other()] };
+    match (&flow.workload, side) {
+        (Workload::Bulk(amount), Side::From) => {
+            host.add(TransferEnd::sender(id, ends, flow.start_at(spec.seed), *amount));
+        }
+        (Workload::Bulk(_), Side::To) => host.add(TransferEnd::receiver(id, ends)),
+        (Workload::Application { application, .. }, _) => {
+            if application.service().transport == Carrier::Udp {
+                host.add_datagrams(id, ends, flow.class);
+            }
+        }
+    }
+}
+
 /// The largest packet that every link at the node takes.
-fn mtu(spec: &Spec, node: usize) -> Bytes {
+fn mtu(spec: &Spec, node: NodeId) -> Bytes {
     let links = spec.links.iter().filter(|link| link.ends.contains(&node));
     links.map(|link| link.mtu).min().unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET)
 }
@@ -261,8 +240,3 @@ fn mtu(spec: &Spec, node: usize) -> Bytes {
 const LEAST_FOR_QUIC: Bytes = Bytes(1200 + 20 + 8);
 /// The largest IPv4 packet (RFC 791 §3.1).
 const LARGEST_PACKET: Bytes = Bytes(65_535);
-/// The first port of senders; each flow takes the next. Kernels choose ports from 32768 on (ip_local_port_range), so a
-/// user's program does not collide with these.
-pub(crate) const FIRST_SENDER_PORT: u16 = 20_001;
-/// The first port of receivers: iperf's, which Wireshark does not decode as another protocol.
-const FIRST_RECEIVER_PORT: u16 = 5_001;

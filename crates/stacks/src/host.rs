@@ -1,32 +1,24 @@
-//! A host of a scenario: a stack, and what begins and ends there: bulk transfers, and the connections and datagrams of programs.
+//! A host of a scenario: a stack with its ends of bulk transfers, and of the connections and datagrams of programs.
 
 use std::net::SocketAddrV4;
 
-use sim::ObservedRecord;
-use units::Instant;
+use units::{FlowId, Instant};
+use workload::{Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains, SocketCall};
 
-use crate::program::{EndAction, HostEvent, Key, OutgoingDatagram, ProgramEnds, ProgramHost, Remains};
+use crate::program::ProgramEnds;
 use crate::registry::StackId;
-use crate::stack::{Counters, Ends, Phase, Setup, Stack};
+use crate::report::TransferReport;
+use crate::stack::{Corrupted, Phase, Setup, Stack};
 use crate::transfer::TransferEnd;
 
 /// A host with a stack in this process.
 ///
-/// Order of calls: as for a [`Stack`]. It begins with [`Host::start`].
+/// Order of calls: as for a [`Stack`].
 pub struct Host {
     stack: Box<dyn Stack>,
     transfers: Vec<TransferEnd>,
     programs: ProgramEnds,
     failure: Option<Corrupted>,
-}
-
-/// A receiver read a byte that the sender did not write there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Corrupted {
-    /// The flow, by its place among the flows that were given.
-    pub flow: usize,
-    /// Place in the stream.
-    pub position: u64,
 }
 
 impl Host {
@@ -40,24 +32,21 @@ impl Host {
         Self { stack: make(setup), transfers: Vec::new(), programs: ProgramEnds::default(), failure: None }
     }
 
-    pub(crate) fn of_parts(stack: Box<dyn Stack>, transfers: Vec<TransferEnd>) -> Self {
-        Self { stack, transfers, programs: ProgramEnds::default(), failure: None }
-    }
-
-    pub(crate) fn transfers(&self) -> impl Iterator<Item = &TransferEnd> {
-        self.transfers.iter()
-    }
-
-    /// Adds one end of a flow. Receivers listen at once: their ports are open before anybody connects.
-    pub fn add(&mut self, mut transfer: TransferEnd) {
+    /// Adds one end of a bulk transfer. Receivers listen at once: their ports are open before senders connect.
+    pub(crate) fn add(&mut self, mut transfer: TransferEnd) {
         if !transfer.is_sender() {
             transfer.socket = Some(self.stack.listen(transfer.ends));
         }
         self.transfers.push(transfer);
     }
 
-    /// Keeps what arrives at a listening end for a connection that its program has yet to open, until it does. The program's
-    /// other copy, on another machine, may be ahead of the one here.
+    /// Adds one end of a flow of datagrams, of a traffic class.
+    pub(crate) fn add_datagrams(&mut self, flow: FlowId, ends: Ends, class: u8) {
+        self.programs.add_datagrams(flow, ends, class);
+    }
+
+    /// Keeps packets that arrive at a listening end for a connection that its program has yet to open, until it opens. The
+    /// program's other copy, on another machine, may be ahead of the copy here.
     pub fn keep_early(&mut self, listening: SocketAddrV4) {
         self.programs.keep_early(listening);
     }
@@ -78,7 +67,7 @@ impl Host {
         self.drive(now);
     }
 
-    /// The next IP packet to send. Programs write again before it says that there is none.
+    /// The next IP packet to send. Transfers and programs write again before it returns `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
         if let Some(datagram) = self.programs.poll_transmit() {
             return Some(datagram);
@@ -99,7 +88,7 @@ impl Host {
         own.chain(of_stack).min()
     }
 
-    /// The first wrong byte that a receiver read, if there was any.
+    /// The first wrong byte that an end read, if there was any.
     #[must_use]
     pub const fn failure(&self) -> Option<Corrupted> {
         self.failure
@@ -111,37 +100,22 @@ impl Host {
         self.transfers.iter().all(|transfer| transfer.is_over(&*self.stack))
     }
 
-    /// This host's end of a flow.
+    /// The report on the bulk transfers at the end of a run.
     #[must_use]
-    pub fn transfer(&self, flow: usize) -> Option<&TransferEnd> {
-        self.transfers.iter().find(|transfer| transfer.flow == flow)
+    pub fn report(&mut self) -> Vec<TransferReport> {
+        let stack = &mut self.stack;
+        let report = |transfer: &TransferEnd| TransferReport {
+            flow: transfer.flow,
+            is_sender: transfer.is_sender(),
+            bytes: transfer.bytes(),
+            is_closed: transfer.socket.is_some_and(|socket| stack.phase(socket) == Phase::Closed),
+            counters: transfer.socket.and_then(|socket| stack.counters(socket)),
+            records: transfer.socket.map(|socket| stack.take_records(socket)).unwrap_or_default(),
+        };
+        self.transfers.iter().map(report).collect()
     }
 
-    /// How far a flow is at this end.
-    #[must_use]
-    pub fn phase(&self, flow: usize) -> Phase {
-        let socket = self.transfer(flow).and_then(|transfer| transfer.socket);
-        socket.map_or(Phase::Opening, |socket| self.stack.phase(socket))
-    }
-
-    /// The stack's own counts of a flow.
-    #[must_use]
-    pub fn counters(&self, flow: usize) -> Option<Counters> {
-        self.stack.counters(self.transfer(flow)?.socket?)
-    }
-
-    /// The decisions that this end of a flow has made since the last call.
-    pub fn take_records(&mut self, flow: usize) -> Vec<ObservedRecord> {
-        let socket = self.transfer(flow).and_then(|transfer| transfer.socket);
-        socket.map(|socket| self.stack.take_records(socket)).unwrap_or_default()
-    }
-
-    /// One end of a flow of datagrams, of a traffic class.
-    pub(crate) fn add_datagrams(&mut self, flow: usize, ends: Ends, class: u8) {
-        self.programs.add_datagrams(flow, ends, class);
-    }
-
-    /// Lets the programs do what they can. Returns whether they did anything.
+    /// Lets transfers and programs read and write. Returns whether they did.
     fn drive(&mut self, now: Instant) -> bool {
         let mut did = false;
         for transfer in &mut self.transfers {
@@ -170,8 +144,8 @@ impl ProgramHost for Host {
         }
     }
 
-    fn act(&mut self, now: Instant, key: Key, action: EndAction) {
-        self.programs.act(key, action);
+    fn call(&mut self, now: Instant, key: Key, call: SocketCall) {
+        self.programs.call(key, call);
         self.drive(now);
     }
 
@@ -179,11 +153,11 @@ impl ProgramHost for Host {
         self.programs.remove(now, &mut *self.stack, key)
     }
 
-    fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram) {
+    fn send_datagram(&mut self, flow: FlowId, outgoing: OutgoingDatagram) {
         self.programs.send_datagram(flow, outgoing);
     }
 
-    fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+    fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(FlowId) -> bool) -> Option<HostEvent> {
         self.programs.poll_event(now, wanted)
     }
 }

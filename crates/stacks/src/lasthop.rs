@@ -5,15 +5,15 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
-use sim::ObservedRecord;
 use tcp::{Config, Endpoint, Event, Ports};
 use trace::Positions;
 use units::{Bytes, Instant, Seq};
 use wire::ip::{self, Protocol, v4};
 use wire::{Oddity, Payload, Segment, Transport};
+use workload::{Ends, ObservedRecord};
 
-use crate::registry::{Entry, Transport as Speaks};
-use crate::stack::{Ends, Phase, Setup, SocketId, Sockets, Stack};
+use crate::entry::{Entry, Transport as Speaks};
+use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lasthop",
@@ -51,7 +51,7 @@ impl Lasthop {
         Self { config: Arc::new(config), setup, sockets: Sockets::default(), packets: 0 }
     }
 
-    fn add(&mut self, mut endpoint: Endpoint, ends: Ends) -> SocketId {
+    fn add(&mut self, mut endpoint: Endpoint, ends: Ends) -> StackSocket {
         endpoint.set_recording(self.setup.records);
         let mut positions = Positions::default();
         let iss = Some(positions.of(endpoint.initial_send_seq()));
@@ -66,18 +66,18 @@ impl Lasthop {
 }
 
 impl Stack for Lasthop {
-    fn connect(&mut self, _: Instant, ends: Ends) -> SocketId {
+    fn connect(&mut self, _: Instant, ends: Ends) -> StackSocket {
         let ports = Ports { local: ends.local.port(), remote: ends.remote.port() };
         let endpoint = Endpoint::connect(&self.config, ports, self.iss(&ends));
         self.add(endpoint, ends)
     }
 
-    fn listen(&mut self, ends: Ends) -> SocketId {
+    fn listen(&mut self, ends: Ends) -> StackSocket {
         let endpoint = Endpoint::listen(&self.config, ends.local.port(), self.iss(&ends));
         self.add(endpoint, ends)
     }
 
-    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
+    fn write(&mut self, socket: StackSocket, payload: &Payload) -> u32 {
         let endpoint = &mut self.sockets[socket].endpoint;
         let room = BACKLOG.saturating_sub(endpoint.unsent().0) as u32;
         let taken = payload.len().min(room);
@@ -87,7 +87,7 @@ impl Stack for Lasthop {
         taken
     }
 
-    fn read(&mut self, socket: SocketId, out: &mut Vec<u8>) -> bool {
+    fn read(&mut self, socket: StackSocket, out: &mut Vec<u8>) -> bool {
         let socket = &mut self.sockets[socket];
         while let Some(payload) = socket.endpoint.read() {
             payload.write_to(out);
@@ -95,11 +95,11 @@ impl Stack for Lasthop {
         socket.peer_closed
     }
 
-    fn close(&mut self, _: Instant, socket: SocketId) {
+    fn close(&mut self, _: Instant, socket: StackSocket) {
         self.sockets[socket].endpoint.close();
     }
 
-    fn release(&mut self, _: Instant, socket: SocketId) {
+    fn release(&mut self, _: Instant, socket: StackSocket) {
         let given_up = &mut self.sockets[socket];
         if matches!(given_up.phase, Phase::Opening | Phase::Open) {
             given_up.endpoint.abort();
@@ -146,11 +146,11 @@ impl Stack for Lasthop {
         self.sockets.iter().filter_map(|socket| socket.endpoint.poll_timeout()).min()
     }
 
-    fn phase(&self, socket: SocketId) -> Phase {
+    fn phase(&self, socket: StackSocket) -> Phase {
         self.sockets[socket].phase
     }
 
-    fn take_records(&mut self, socket: SocketId) -> Vec<ObservedRecord> {
+    fn take_records(&mut self, socket: StackSocket) -> Vec<ObservedRecord> {
         let socket = &mut self.sockets[socket];
         let records = socket.endpoint.take_records();
         records.into_iter().map(|record| socket.observed(record)).collect()

@@ -1,22 +1,24 @@
-//! Transports of other people, and our own, behind one trait: hosts of a scenario in both clocks.
+//! Stacks: our own TCP and transports of others behind one trait, as hosts of a scenario in virtual and in real time.
 //!
-//! A [`Stack`] is a network stack without input or output: it is told the time and the IP packets that arrived, and it
-//! answers with the IP packets to send and with when to wake it. [`Host`] is a stack with its ends of flows:
-//! bulk transfers, and the connections and datagrams of [`Programs`].
-//! [`Run`] is a run in virtual time: a `sim::World` whose hosts may have stacks; `live` polls the same hosts by the wall
-//! clock.
+//! A [`Stack`] is a network stack without input or output: its inputs are the time and IP packets, its outputs IP packets
+//! and the time of its next wake-up. [`Host`] is a stack with its ends of flows: bulk transfers, and the connections and
+//! datagrams of [`Programs`]. [`Run`] is a run in virtual time: a `sim::World` whose hosts may have stacks; `live` polls the
+//! same hosts by the wall clock.
 //!
 //! Where to read: `stack.rs` for the trait; `lasthop.rs`, `smoltcp.rs`, `quinn/` for the stacks, each an entry of
-//! `registry.rs`; `transfer.rs`, `program/` and `host.rs` for what is sent; `flows.rs` for which hosts need a stack; `run.rs` for virtual
-//! time; `streams.rs` for connections with anybody, whose bytes are those of programs elsewhere; `captures.rs` and `observe.rs` for what is told of flows.
+//! `registry.rs`; `transfer.rs`, `program/` and `host.rs` for what is sent; `flows.rs` for which hosts need a stack; `run.rs`
+//! for virtual time; `streams.rs` for connections with any peer, whose bytes are those of programs elsewhere; `captures.rs`,
+//! `report.rs` and `observe.rs` for results.
 //!
 //! A run whose hosts all have our own TCP needs none of this: [`Run`] then is the World alone, at its full speed.
 //!
 //! This crate must never read a clock (but for the origin that quinn's times are counted from), draw a random number
 //! that is not from the run's streams, or decide what a link does to a packet.
 
+mod addresses;
 mod arrived;
 mod captures;
+mod entry;
 mod flows;
 mod host;
 mod lasthop;
@@ -25,7 +27,7 @@ mod passed;
 mod program;
 mod quinn;
 mod registry;
-mod reported;
+mod report;
 mod run;
 mod smoltcp;
 mod stack;
@@ -33,17 +35,15 @@ mod streams;
 mod transfer;
 mod unreachable;
 
+pub use addresses::ends;
 pub use captures::{HostCaptures, summarise, summarise_all, summary_of};
-pub use flows::{Assignment, Refusal, ends, hosts};
-pub use host::{Corrupted, Host};
+pub use entry::{Entry, Transport};
+pub use flows::{Assignment, Refusal, hosts};
+pub use host::Host;
 pub use observe::{Observer, observe, observe_program};
-pub use program::{
-    ClientPorts, EndAction, EndEvent, HostEvent, HostTable, Key, OutgoingDatagram, ProgramConnection,
-    ProgramHost, ProgramOutcome, Programs, Remains, datagram_number, datagram_size,
-};
-pub use registry::{ENTRIES, Entry, StackId, Transport};
-pub use reported::EndedTransfer;
+pub use program::Programs;
+pub use registry::{ENTRIES, StackId};
+pub use report::{TransferReport, report_of};
 pub use run::{Run, SetupError};
-pub use stack::{Counters, Ends, Phase, Setup, SocketId, Stack};
+pub use stack::{Corrupted, Phase, Setup, Stack, StackSocket};
 pub use streams::{ConnectionId, StreamCounts, StreamHost};
-pub use transfer::TransferEnd;

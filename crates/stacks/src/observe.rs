@@ -1,101 +1,100 @@
-//! What is told of flows over stacks: from the segments at the sender's end, or from the stack's own counts.
+//! The results of flows over stacks: from the segments at the sender's end, or from the stack's own counters.
 //!
-//! The packets of QUIC tell nobody but their ends what they are, so for such a flow the columns are quinn's counts:
-//! `segments_sent` its packets, `retransmissions` the packets that it took for lost (what they carried goes out again in
-//! others), `timeouts` its probe timeouts, `fast_retransmits` its congestion events. The links know which datagrams of the
-//! sender they lost: what it took for lost beyond those is `unnecessary_retransmissions`. `spurious_timeouts` is not known.
+//! Only the ends of a QUIC connection can read its packets, so for such a flow the columns are quinn's counters:
+//! `segments_sent` its packets, `retransmissions` the packets that it declared lost (others carry their data again),
+//! `timeouts` its probe timeouts, `fast_retransmits` its congestion events. The links know which datagrams of the sender
+//! they lost: packets declared lost beyond those are `unnecessary_retransmissions`. `spurious_timeouts` is not known.
 
 use std::net::SocketAddr;
 
-use sim::{FlowSpec, FlowSummary, ObservedConnection, ObservedFlow, ObservedRecord, Spec};
-use trace::flow::Side;
-use units::Instant;
+use sim::{FlowSpec, FlowSummary, ObservedConnection, ObservedFlow, Spec};
+use trace::flow::Side as CapturedSide;
+use units::{FlowId, Instant};
+use workload::{Counters, ObservedRecord, ProgramConnection, ProgramOutcome};
 
+use crate::addresses::ends;
 use crate::captures::{HostCaptures, summarise, summarise_all};
-use crate::host::Host;
-use crate::program::{ProgramConnection, ProgramOutcome};
-use crate::stack::{Counters, Phase};
+use crate::report::TransferReport;
 
-/// One end of a flow: where it was captured, and its host if that has a stack in this process.
+/// What is known of a bulk transfer at the end of a run.
 pub struct Observer<'a> {
     /// The place of the sender's host in the captures.
     pub capture: usize,
-    /// The sender's host.
-    pub sender: Option<&'a mut Host>,
+    /// The report of the sender's host, if its stack is in a process of lasthop's.
+    pub sender: Option<&'a TransferReport>,
     /// Bytes that the receiver read and checked.
     pub received: Option<u64>,
     /// The records of the receiver's stack.
-    pub receiver_records: Vec<sim::ObservedRecord>,
+    pub receiver_records: &'a [ObservedRecord],
 }
 
-/// What is told of the `index`th flow.
+/// The results of a bulk transfer.
+#[must_use]
 pub fn observe(
     spec: &Spec,
     flow: &FlowSpec,
-    index: usize,
+    id: FlowId,
     captures: &HostCaptures,
-    mut observer: Observer<'_>,
+    observer: &Observer<'_>,
 ) -> ObservedFlow {
-    let ends = crate::flows::ends(spec, flow, index);
-    let name = |node: usize| spec.nodes[node].name.as_str();
-    let names = [name(flow.from), name(flow.to)];
+    let ends = ends(spec, flow, id).into_array();
     let captured = captures.flow(observer.capture, ends);
-    let mut summary = summarise(flow, names, captured);
-    let counted = observer.sender.as_ref().and_then(|host| host.counters(index));
-    if let Some(counters) = counted {
-        let phase = observer.sender.as_ref().map(|host| host.phase(index));
-        let done = phase == Some(Phase::Closed);
-        let lost = captures.lost_datagrams(ends);
-        summary = counted_summary(summary, &counters, done, observer.received.unwrap_or(0), lost);
+    let mut summary = summarise(flow, names(spec, flow), captured);
+    if let Some((report, counters)) = observer.sender.and_then(|report| Some((report, report.counters?))) {
+        let (received, lost) = (observer.received.unwrap_or(0), captures.lost_datagrams(ends));
+        summary = counted_summary(summary, &counters, report.is_closed, received, lost);
     }
     summary.received = observer.received.unwrap_or(0);
     summary.connections = 1;
-    captures.tell(index, &mut summary);
+    captures.tell(id, &mut summary);
     summary.completed &= observer.received == Some(summary.bytes);
-    let diagnosis = captured.map(|flow| flow.half(Side::Opener).diagnosis()).unwrap_or_default();
-    let sender = observer.sender.as_mut().map(|host| host.take_records(index)).unwrap_or_default();
-    let records = [sender, told_by_receiver(observer.receiver_records)];
+    let diagnosis = captured.map(|flow| flow.half(CapturedSide::Opener).diagnosis()).unwrap_or_default();
+    let sent = observer.sender.map(|report| report.records.clone()).unwrap_or_default();
+    let records = [sent, of_receiver(observer.receiver_records.to_vec())];
     let connection = ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records };
     ObservedFlow { summary, connections: vec![connection], transfers: Vec::new() }
 }
 
-/// What is told of the `index`th flow, whose program ran over stacks and whose `from` was captured at the place `capture`.
-/// `lost` of its datagrams that have not arrived are known to be lost.
+/// The results of a flow whose program ran over hosts outside the World, and whose `from` was captured at the place
+/// `capture`. `lost` of its datagrams that have not arrived are known to be lost.
+#[must_use]
 pub fn observe_program(
     spec: &Spec,
     flow: &FlowSpec,
-    index: usize,
+    id: FlowId,
     captures: &HostCaptures,
     (capture, lost): (usize, u64),
-    ran: ProgramOutcome,
+    outcome: ProgramOutcome,
 ) -> ObservedFlow {
-    let name = |node: usize| spec.nodes[node].name.as_str();
-    let found: Vec<_> =
-        ran.connections.iter().filter_map(|one| captures.connection(capture, one.ends)).collect();
-    let mut summary = summarise_all(flow, [name(flow.from), name(flow.to)], &found);
-    if let Some(counters) = &ran.counters {
-        let lost = ran.connections.iter().map(|one| captures.lost_datagrams(one.ends)).sum();
-        summary = counted_summary(summary, counters, true, ran.received, lost);
+    let connection = |one: &ProgramConnection| captures.connection(capture, one.ends.into_array());
+    let found: Vec<_> = outcome.connections.iter().filter_map(connection).collect();
+    let mut summary = summarise_all(flow, names(spec, flow), &found);
+    if let Some(counters) = &outcome.counters {
+        let lost = |one: &ProgramConnection| captures.lost_datagrams(one.ends.into_array());
+        let lost = outcome.connections.iter().map(lost).sum();
+        summary = counted_summary(summary, counters, true, outcome.received, lost);
     }
-    summary.received = ran.received;
-    summary.connections = ran.connections.len() as u64;
-    summary.completed &= ran.all_closed;
-    if !ran.connections.is_empty() {
-        captures.tell(index, &mut summary);
+    summary.received = outcome.received;
+    summary.connections = outcome.connections.len() as u64;
+    summary.completed &= outcome.all_closed;
+    if !outcome.connections.is_empty() {
+        captures.tell(id, &mut summary);
     }
     let mut connections: Vec<_> =
-        ran.connections.into_iter().map(|one| observed_connection(one, captures, capture)).collect();
+        outcome.connections.into_iter().map(|one| observed_connection(one, captures, capture)).collect();
     if connections.is_empty() {
-        let ends = crate::flows::ends(spec, flow, index).map(SocketAddr::V4);
-        connections.push(ObservedConnection {
-            ends,
-            diagnosis: Default::default(),
-            records: Default::default(),
-        });
+        let ends = ends(spec, flow, id).map(SocketAddr::V4).into_array();
+        let (diagnosis, records) = Default::default();
+        connections.push(ObservedConnection { ends, diagnosis, records });
     }
     let mut observed = ObservedFlow { summary, connections, transfers: Vec::new() };
-    ran.program.tell(lost, ran.is_done, &mut observed);
+    observed.add_program(&outcome.log, flow.workload.service(), lost, outcome.is_done);
     observed
+}
+
+/// The names of a flow's hosts.
+fn names<'a>(spec: &'a Spec, flow: &FlowSpec) -> [&'a str; 2] {
+    flow.nodes().map(|node| spec.node(node).name.as_str()).into_array()
 }
 
 fn observed_connection(
@@ -103,23 +102,21 @@ fn observed_connection(
     captures: &HostCaptures,
     capture: usize,
 ) -> ObservedConnection {
-    let found = captures.connection(capture, connection.ends);
+    let ends = connection.ends.into_array();
+    let found = captures.connection(capture, ends);
     let diagnosis = found.map(|(flow, side)| flow.half(side).diagnosis()).unwrap_or_default();
-    let [from, to] = connection.records;
-    ObservedConnection {
-        ends: connection.ends.map(SocketAddr::V4),
-        diagnosis,
-        records: [from, told_by_receiver(to)],
-    }
+    let [from, to] = connection.records.into_array();
+    ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records: [from, of_receiver(to)] }
 }
 
-/// Of a receiver only what it has agreed to do without: the rest is the sender's story, as in a World's own flows.
-fn told_by_receiver(mut records: Vec<ObservedRecord>) -> Vec<ObservedRecord> {
+/// Of a receiver's records only those of options that it fell back from: the others are the sender's, as in a World's own
+/// flows.
+fn of_receiver(mut records: Vec<ObservedRecord>) -> Vec<ObservedRecord> {
     records.retain(|observed| observed.record.event == tcp::Decision::Fallback);
     records
 }
 
-/// The summary of a flow whose stack counts for itself.
+/// The summary of a flow from the counters of its sender's stack.
 fn counted_summary(
     named: FlowSummary,
     counters: &Counters,

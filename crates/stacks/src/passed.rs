@@ -1,19 +1,21 @@
-//! What is told of the packets of a flow beside its segments: how long those with data took, and what the receiving end sent.
+//! The packets of a flow: the delays of those with data, and the number of those that the receiving end sent.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use sim::{FlowSpec, FlowSummary, OneWayDelays, Spec};
-use units::Duration;
+use units::{Duration, FlowId, IdVec};
 use wire::{Parsed, Segment};
+
+use crate::addresses::ends;
 
 /// The packets of all flows with connections.
 #[derive(Debug, Default)]
 pub(crate) struct PassedPackets {
     /// The flow whose connections have this port at one end, and whether packets from the first address to the second go
     /// from its `from` to its `to`.
-    flows: BTreeMap<(Ipv4Addr, Ipv4Addr, u16), (usize, bool)>,
-    passed: Vec<Passed>,
+    flows: BTreeMap<(Ipv4Addr, Ipv4Addr, u16), (FlowId, bool)>,
+    passed: IdVec<FlowId, Passed>,
     /// Whether delays are wanted.
     metered: bool,
 }
@@ -29,10 +31,10 @@ struct Passed {
 impl PassedPackets {
     pub(crate) fn new(spec: &Spec, flows: &[FlowSpec]) -> Self {
         let mut known = BTreeMap::new();
-        for (index, flow) in flows.iter().enumerate() {
-            let [from, to] = crate::flows::ends(spec, flow, index);
-            known.insert((*from.ip(), *to.ip(), to.port()), (index, true));
-            known.insert((*to.ip(), *from.ip(), to.port()), (index, false));
+        for (id, flow) in (0..).map(FlowId::new).zip(flows) {
+            let [from, to] = ends(spec, flow, id).into_array();
+            known.insert((*from.ip(), *to.ip(), to.port()), (id, true));
+            known.insert((*to.ip(), *from.ip(), to.port()), (id, false));
         }
         let passed = flows.iter().map(|_| Passed::default()).collect();
         Self { flows: known, passed, metered: spec.record.measure.links }
@@ -40,34 +42,34 @@ impl PassedPackets {
 
     /// A host has sent a packet of `size` bytes.
     pub(crate) fn on_sent(&mut self, packet: &Parsed, size: usize) {
-        if let Some((index, false)) = self.flow_of(packet) {
-            self.passed[index].acks += 1;
-            self.passed[index].ack_bytes += size as u64;
+        if let Some((id, false)) = self.flow_of(packet) {
+            self.passed[id].acks += 1;
+            self.passed[id].ack_bytes += size as u64;
         }
     }
 
-    /// A host has received a packet that took so long.
+    /// A host has received a packet after this delay.
     pub(crate) fn on_received(&mut self, packet: &Parsed, delay: Duration) {
         let has_data =
             packet.segment().is_some_and(|segment| !segment.payload.is_empty() || packet.missing > 0);
         if self.metered
             && has_data
-            && let Some((index, true)) = self.flow_of(packet)
+            && let Some((id, true)) = self.flow_of(packet)
         {
-            self.passed[index].delays.add(delay);
+            self.passed[id].delays.add(delay);
         }
     }
 
-    /// Enters what is known of a flow.
-    pub(crate) fn tell(&self, index: usize, summary: &mut FlowSummary) {
-        let Passed { acks, ack_bytes, delays } = &self.passed[index];
+    /// Enters the packets of a flow into its summary.
+    pub(crate) fn tell(&self, flow: FlowId, summary: &mut FlowSummary) {
+        let Passed { acks, ack_bytes, delays } = &self.passed[flow];
         (summary.acks, summary.ack_bytes) = (*acks, *ack_bytes);
         if self.metered {
             delays.tell(&mut summary.measures);
         }
     }
 
-    fn flow_of(&self, packet: &Parsed) -> Option<(usize, bool)> {
+    fn flow_of(&self, packet: &Parsed) -> Option<(FlowId, bool)> {
         let wire::ip::Header::V4(header) = &packet.header else { return None };
         let Segment { source_port, destination_port, .. } = packet.segment()?;
         let on = |port: u16| self.flows.get(&(header.source, header.destination, port)).copied();

@@ -1,34 +1,6 @@
 //! The stacks that a host can have.
 
-use crate::stack::{Setup, Stack};
-
-/// A stack that a host can have.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The name in files.
-    pub id: &'static str,
-    /// One line on what it is.
-    pub summary: &'static str,
-    /// How a file names it.
-    pub example: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    /// Whose packets it understands.
-    pub transport: Transport,
-    /// Makes one; none for a kernel, which real time finds in the machine.
-    pub(crate) make: Option<fn(Setup) -> Box<dyn Stack>>,
-}
-
-/// What a stack speaks: two stacks can talk if they speak the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// TCP (RFC 9293).
-    Tcp,
-    /// QUIC (RFC 9000).
-    Quic,
-    /// Whatever a program speaks: only its user knows.
-    Any,
-}
+use crate::entry::{Entry, Transport};
 
 /// A place in [`ENTRIES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +44,7 @@ impl StackId {
         ENTRIES.iter().position(|entry| entry.id == id).map(Self)
     }
 
-    /// What is known of it.
+    /// Its entry.
     #[must_use]
     pub fn entry(self) -> &'static Entry {
         &ENTRIES[self.0]

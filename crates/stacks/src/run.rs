@@ -1,16 +1,19 @@
-//! A run in virtual time, of a World whose hosts may have stacks of others.
+//! A run in virtual time, of a World whose hosts may have other stacks.
 
 use std::sync::Arc;
 
 use sim::{Clock, FlowSpec, NodeKind, ObservedFlow, Outcome, Records, RunError, Spec, World};
-use units::{Duration, Instant};
+use units::{Duration, FlowId, Instant, NodeId};
+use workload::{ClientPorts, HostTable, ProgramHost};
 
+use crate::addresses::ends;
 use crate::captures::HostCaptures;
-use crate::flows::{Assignment, Refusal};
+use crate::flows::{Assignment, Refusal, hosts};
 use crate::host::Host;
 use crate::observe::{Observer, observe, observe_program};
-use crate::program::{ClientPorts, Programs};
+use crate::program::Programs;
 use crate::registry::StackId;
+use crate::report::{TransferReport, report_of};
 
 /// A run in virtual time. Its calls are those of a [`World`].
 ///
@@ -46,15 +49,10 @@ impl Run {
         let (over_stacks, own): (Vec<FlowSpec>, Vec<FlowSpec>) =
             spec.flows.iter().cloned().partition(|flow| needed.contains_key(&flow.from));
         stacks.check(&spec, &over_stacks, StackId::LASTHOP)?;
-        let hosts = crate::flows::hosts(&spec, &over_stacks, &needed);
+        let hosts = hosts(&spec, &over_stacks, &needed);
         let captures = HostCaptures::new(&spec, hosts.len(), &over_stacks);
-        let programs = Programs::new(
-            &spec,
-            &over_stacks,
-            &needed,
-            &|_| true,
-            Arc::new(ClientPorts::behind(over_stacks.len())),
-        );
+        let ports = Arc::new(ClientPorts::after(over_stacks.len()));
+        let programs = Programs::new(&spec, &over_stacks, &needed, &|_| true, &ports);
         let world = World::new(with_external_nodes(&spec, own, &hosts))?;
         let order = spec.flows.iter().map(|flow| flow.name.clone()).collect();
         Ok(Self(Inner::Stacks(Box::new(WithStacks {
@@ -130,11 +128,12 @@ impl Run {
 }
 
 /// The specification with its own flows alone, and the hosts with stacks as external nodes.
-fn with_external_nodes(spec: &Spec, own: Vec<FlowSpec>, hosts: &[(usize, Host)]) -> Spec {
+fn with_external_nodes(spec: &Spec, own: Vec<FlowSpec>, hosts: &[(NodeId, Host)]) -> Spec {
     let mut spec = Spec { flows: own, ..spec.clone() };
     for (node, _) in hosts {
-        let address = spec.nodes[*node].kind.address().expect("a host has an address");
-        spec.nodes[*node].kind = NodeKind::External { address };
+        let kind = &mut spec.nodes[node.index()].kind;
+        let address = kind.address().expect("a host has an address");
+        *kind = NodeKind::External { address };
     }
     spec
 }
@@ -149,7 +148,7 @@ struct WithStacks {
     /// The names of all flows, in the scenario's order.
     order: Vec<String>,
     /// By node; a host's place here is its place in the captures.
-    hosts: Vec<(usize, Host)>,
+    hosts: Vec<(NodeId, Host)>,
     programs: Programs,
     captures: HostCaptures,
     started: bool,
@@ -250,9 +249,9 @@ impl WithStacks {
         Ok(())
     }
 
-    /// Lets the programs do what they can, and the hosts send what comes of it.
+    /// Lets the programs act, and the hosts send what follows from it.
     fn run_programs(&mut self, now: Instant) -> Result<(), RunError> {
-        while self.programs.advance(now, &mut self.hosts) {
+        while self.programs.advance(now, &mut ByNode(&mut self.hosts)) {
             self.heard = now;
             self.transmit_all(now)?;
         }
@@ -280,7 +279,7 @@ impl WithStacks {
     fn check_streams(&self, at: Instant) -> Result<(), RunError> {
         match self.hosts.iter().find_map(|(_, host)| host.failure()) {
             Some(wrong) => Err(RunError::Integrity {
-                flow: self.flows[wrong.flow].name.clone(),
+                flow: self.flows[wrong.flow.index()].name.clone(),
                 position: wrong.position,
                 at,
             }),
@@ -306,7 +305,9 @@ impl WithStacks {
         if self.ended.is_some_and(|end| end != End::World) {
             self.world.stop();
         }
-        let observed = (0..self.flows.len()).map(|index| self.observed(index)).collect();
+        let reports: Vec<_> = self.hosts.iter_mut().map(|(_, host)| host.report()).collect();
+        let flows = (0..self.flows.len()).map(FlowId::new);
+        let observed = flows.map(|flow| self.observed(flow, &reports)).collect();
         let ended = self.ended;
         let mut outcome = self.world.finish_observed(observed);
         let summary = &mut outcome.summary;
@@ -318,27 +319,40 @@ impl WithStacks {
         outcome
     }
 
-    fn observed(&mut self, index: usize) -> ObservedFlow {
-        let flow = &self.flows[index];
-        let [from, to] = [flow.from, flow.to]
-            .map(|node| self.hosts.iter().position(|(known, _)| *known == node).expect("both have stacks"));
-        if let Some(ran) = self.programs.finish(self.world.now(), index, &mut self.hosts) {
-            let ends = crate::flows::ends(&self.spec, flow, index);
+    /// The results of a flow, from the reports of all hosts in their order.
+    fn observed(&mut self, id: FlowId, reports: &[Vec<TransferReport>]) -> ObservedFlow {
+        let flow = &self.flows[id.index()];
+        let place = |node| self.hosts.iter().position(|(known, _)| *known == node).expect("both have stacks");
+        let [from, to] = flow.nodes().map(place).into_array();
+        if let Some(outcome) = self.programs.finish(self.world.now(), id, &mut ByNode(&mut self.hosts)) {
+            let ends = ends(&self.spec, flow, id).into_array();
             let is_quiet = self.world.packets_under_way() == 0;
             let lost = if is_quiet { u64::MAX } else { self.captures.lost_datagrams(ends) };
-            return observe_program(&self.spec, flow, index, &self.captures, (from, lost), ran);
+            return observe_program(&self.spec, flow, id, &self.captures, (from, lost), outcome);
         }
-        let receiver = &mut self.hosts[to].1;
-        let received = receiver.transfer(index).map(|transfer| transfer.bytes());
-        let receiver_records = receiver.take_records(index);
-        let sender = Some(&mut self.hosts[from].1);
-        let observer = Observer { capture: from, sender, received, receiver_records };
-        observe(&self.spec, flow, index, &self.captures, observer)
+        let receiver = report_of(&reports[to], id);
+        let observer = Observer {
+            capture: from,
+            sender: report_of(&reports[from], id),
+            received: receiver.map(|report| report.bytes),
+            receiver_records: receiver.map_or(&[], |report| &report.records),
+        };
+        observe(&self.spec, flow, id, &self.captures, &observer)
+    }
+}
+
+/// The hosts of a run as programs find them.
+struct ByNode<'a>(&'a mut [(NodeId, Host)]);
+
+impl HostTable for ByNode<'_> {
+    fn host(&mut self, node: NodeId) -> Option<&mut dyn ProgramHost> {
+        let found = self.0.iter_mut().find(|(known, _)| *known == node);
+        found.map(|(_, host)| host as &mut dyn ProgramHost)
     }
 }
 
 impl End {
-    /// What ended the run, in the words that the World has for it.
+    /// The World's words for what ended the run.
     const fn words(self) -> Option<&'static str> {
         match self {
             Self::FlowsOver => Some("every flow closed"),

@@ -12,10 +12,11 @@ use smoltcp::time::Instant as SmolInstant;
 use smoltcp::wire::{HardwareAddress, IpCidr, IpEndpoint};
 use units::{Duration, Instant};
 use wire::{Flags, Payload};
+use workload::Ends;
 
+use crate::entry::{Entry, Transport};
 use crate::lasthop::read_segment;
-use crate::registry::{Entry, Transport};
-use crate::stack::{Ends, Phase, Setup, SocketId, Sockets, Stack};
+use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "smoltcp",
@@ -81,7 +82,7 @@ impl Smoltcp {
         }
     }
 
-    fn add(&mut self, socket: Socket<'static>, ends: Ends, awaits_peer: bool) -> SocketId {
+    fn add(&mut self, socket: Socket<'static>, ends: Ends, awaits_peer: bool) -> StackSocket {
         let last = socket.state();
         let handle = self.sockets.add(socket);
         self.is_dirty = true;
@@ -103,7 +104,7 @@ impl Smoltcp {
         }
     }
 
-    fn socket(&mut self, socket: SocketId) -> &mut Socket<'static> {
+    fn socket(&mut self, socket: StackSocket) -> &mut Socket<'static> {
         self.sockets.get_mut(self.open[socket].handle)
     }
 
@@ -122,7 +123,7 @@ impl Smoltcp {
 }
 
 impl Stack for Smoltcp {
-    fn connect(&mut self, _: Instant, ends: Ends) -> SocketId {
+    fn connect(&mut self, _: Instant, ends: Ends) -> StackSocket {
         let mut socket = new_socket();
         let opened = socket.connect(
             self.interface.context(),
@@ -133,11 +134,11 @@ impl Stack for Smoltcp {
         self.add(socket, ends, false)
     }
 
-    fn listen(&mut self, ends: Ends) -> SocketId {
+    fn listen(&mut self, ends: Ends) -> StackSocket {
         self.add(new_socket(), ends, true)
     }
 
-    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
+    fn write(&mut self, socket: StackSocket, payload: &Payload) -> u32 {
         let socket = self.socket(socket);
         let room = socket.send_capacity() - socket.send_queue();
         let mut bytes = Vec::new();
@@ -147,7 +148,7 @@ impl Stack for Smoltcp {
         taken as u32
     }
 
-    fn read(&mut self, socket: SocketId, out: &mut Vec<u8>) -> bool {
+    fn read(&mut self, socket: StackSocket, out: &mut Vec<u8>) -> bool {
         let before = out.len();
         let socket = self.socket(socket);
         let take = |bytes: &mut [u8]| (bytes.len(), bytes.to_vec());
@@ -161,13 +162,13 @@ impl Stack for Smoltcp {
         ended
     }
 
-    fn close(&mut self, _: Instant, socket: SocketId) {
+    fn close(&mut self, _: Instant, socket: StackSocket) {
         self.socket(socket).close();
         self.open[socket].is_closing = true;
         self.is_dirty = true;
     }
 
-    fn release(&mut self, _: Instant, socket: SocketId) {
+    fn release(&mut self, _: Instant, socket: StackSocket) {
         if self.open[socket].phase != Phase::Closed {
             self.socket(socket).abort();
         }
@@ -201,7 +202,7 @@ impl Stack for Smoltcp {
         Some(from_smol(due).max(self.polled + CLOCK_STEP))
     }
 
-    fn phase(&self, socket: SocketId) -> Phase {
+    fn phase(&self, socket: StackSocket) -> Phase {
         self.open[socket].phase
     }
 }

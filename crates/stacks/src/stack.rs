@@ -1,38 +1,38 @@
-//! What a stack is: the four kinds of verb, and what goes in and out.
+//! The interface of a stack: inputs, commands, outputs and questions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use sim::ObservedRecord;
-use units::{Bytes, Instant, Streams};
+use units::{Bytes, FlowId, Instant, Streams};
 use wire::Payload;
+use workload::{Counters, Ends, ObservedRecord};
 
 /// A network stack of one host, without input or output.
 ///
-/// Order of calls: after every `handle_*` and every command, [`Stack::poll_transmit`] until it answers `None`; then wake it
-/// at [`Stack::poll_timeout`]. A call with a time must not go back in time. Nothing here fails: an odd packet is dropped or
-/// answered, as the stack sees fit, and a connection that breaks is a [`Phase`].
+/// Order of calls: after every `handle_*` and every command, [`Stack::poll_transmit`] until it returns `None`; then
+/// [`Stack::handle_timeout`] at [`Stack::poll_timeout`]. Times never decrease. Nothing here fails: the stack drops or
+/// answers an odd packet, and a connection that breaks is a [`Phase`].
 pub trait Stack: Send {
     /// Command: opens a connection.
-    fn connect(&mut self, now: Instant, ends: Ends) -> SocketId;
+    fn connect(&mut self, now: Instant, ends: Ends) -> StackSocket;
 
     /// Command: waits for the connection of one peer.
-    fn listen(&mut self, ends: Ends) -> SocketId;
+    fn listen(&mut self, ends: Ends) -> StackSocket;
 
-    /// Command: adds to the stream. Returns how many bytes were taken: fewer where a buffer is full.
-    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32;
+    /// Command: appends to the stream. Returns the number of bytes taken: fewer than the payload has where a buffer is full.
+    fn write(&mut self, socket: StackSocket, payload: &Payload) -> u32;
 
     /// Command: appends what has arrived in order to `out`. Returns whether the peer's stream has ended there.
-    fn read(&mut self, socket: SocketId, out: &mut Vec<u8>) -> bool;
+    fn read(&mut self, socket: StackSocket, out: &mut Vec<u8>) -> bool;
 
     /// Command: ends our stream.
-    fn close(&mut self, now: Instant, socket: SocketId);
+    fn close(&mut self, now: Instant, socket: StackSocket);
 
-    /// Command: nobody asks for the socket any more. A connection that is not closed is given up. The stack keeps the socket
-    /// as long as its timers run (TIME-WAIT), and no longer.
-    fn release(&mut self, now: Instant, socket: SocketId);
+    /// Command: releases a socket, which is not named again. A connection that is not closed is given up. The stack keeps the
+    /// socket as long as its timers run (TIME-WAIT).
+    fn release(&mut self, now: Instant, socket: StackSocket);
 
     /// An IP packet has arrived.
     fn handle_packet(&mut self, now: Instant, packet: &[u8]);
@@ -46,24 +46,24 @@ pub trait Stack: Send {
     /// When to call [`Stack::handle_timeout`].
     fn poll_timeout(&mut self, now: Instant) -> Option<Instant>;
 
-    /// How far a connection is.
-    fn phase(&self, socket: SocketId) -> Phase;
+    /// The phase of a connection.
+    fn phase(&self, socket: StackSocket) -> Phase;
 
-    /// The stack's own counts of a connection. Only stacks whose packets tell nothing have any: of a TCP, everything is seen
-    /// in its segments.
-    fn counters(&self, _socket: SocketId) -> Option<Counters> {
+    /// The stack's own counters of a connection. Only stacks whose packets are opaque have any: the segments of a TCP show
+    /// everything.
+    fn counters(&self, _socket: StackSocket) -> Option<Counters> {
         None
     }
 
-    /// The decisions of a sender since the last call, for the table `tcp`; none from stacks that do not tell.
-    fn take_records(&mut self, _socket: SocketId) -> Vec<ObservedRecord> {
+    /// The decisions of a sender since the last call, for the table `tcp`; none from stacks that do not report them.
+    fn take_records(&mut self, _socket: StackSocket) -> Vec<ObservedRecord> {
         Vec::new()
     }
 }
 
 /// A socket of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SocketId(pub(crate) usize);
+pub struct StackSocket(pub(crate) usize);
 
 /// The sockets of a stack, in the order in which they were made.
 #[derive(Debug)]
@@ -80,10 +80,10 @@ impl<T> Default for Sockets<T> {
 }
 
 impl<T> Sockets<T> {
-    pub(crate) fn add(&mut self, socket: T) -> SocketId {
+    pub(crate) fn add(&mut self, socket: T) -> StackSocket {
         self.all.insert(self.made, socket);
         self.made += 1;
-        SocketId(self.made - 1)
+        StackSocket(self.made - 1)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
@@ -94,12 +94,12 @@ impl<T> Sockets<T> {
         self.all.values_mut()
     }
 
-    /// Nobody asks for a socket any more.
-    pub(crate) fn release(&mut self, socket: SocketId) {
+    /// Releases a socket.
+    pub(crate) fn release(&mut self, socket: StackSocket) {
         self.released.insert(socket.0);
     }
 
-    /// Drops the released sockets of which `is_at_rest` holds, and returns them.
+    /// Drops the released sockets for which `is_at_rest` holds, and returns them.
     pub(crate) fn drop_released(&mut self, mut is_at_rest: impl FnMut(&mut T) -> bool) -> Vec<T> {
         let all = &mut self.all;
         let resting = self.released.extract_if(.., |id| all.get_mut(id).is_none_or(&mut is_at_rest));
@@ -108,35 +108,26 @@ impl<T> Sockets<T> {
     }
 }
 
-impl<T> Index<SocketId> for Sockets<T> {
+impl<T> Index<StackSocket> for Sockets<T> {
     type Output = T;
 
-    fn index(&self, socket: SocketId) -> &T {
+    fn index(&self, socket: StackSocket) -> &T {
         &self.all[&socket.0]
     }
 }
 
-impl<T> IndexMut<SocketId> for Sockets<T> {
-    fn index_mut(&mut self, socket: SocketId) -> &mut T {
+impl<T> IndexMut<StackSocket> for Sockets<T> {
+    fn index_mut(&mut self, socket: StackSocket) -> &mut T {
         self.all.get_mut(&socket.0).expect("a socket that has not been released")
     }
 }
 
-/// The two ends of a connection, seen from one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
-    /// Ours.
-    pub local: SocketAddrV4,
-    /// The peer's.
-    pub remote: SocketAddrV4,
-}
-
-/// How far a connection is.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// The handshake is not done.
     Opening,
-    /// Data may go.
+    /// Data may be sent.
     Open,
     /// Both streams have ended, and the peer knows it.
     Closed,
@@ -144,46 +135,26 @@ pub enum Phase {
     Broken(&'static str),
 }
 
-/// A stack's own counts of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Packets that were sent.
-    pub packets: u64,
-    /// Packets that the sender took for lost.
-    pub lost: u64,
-    /// Probe timeouts (RFC 9002 §6.2).
-    pub probe_timeouts: u64,
-    /// Congestion events (RFC 9002 §7.3.2).
-    pub congestion_events: u64,
-    /// When the first packet was sent.
-    pub first_sent: Option<Instant>,
-    /// When the last packet came that told the sender something before its stream was closed.
-    pub last_heard: Option<Instant>,
+/// A receiver read a byte that the sender did not write in that place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Corrupted {
+    /// The flow.
+    pub flow: FlowId,
+    /// The place in the stream.
+    pub position: u64,
 }
 
-impl Counters {
-    /// Adds those of another connection.
-    pub fn add(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.lost += other.lost;
-        self.probe_timeouts += other.probe_timeouts;
-        self.congestion_events += other.congestion_events;
-        self.first_sent = self.first_sent.into_iter().chain(other.first_sent).min();
-        self.last_heard = self.last_heard.max(other.last_heard);
-    }
-}
-
-/// What a stack is made with.
+/// The parameters of a stack.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The host's address.
     pub address: Ipv4Addr,
     /// The largest packet that its links take.
     pub mtu: Bytes,
-    /// Where its random numbers come from.
+    /// The streams of its random numbers.
     pub streams: Streams,
     /// The host's profile, for stacks that follow one.
     pub profile: Arc<tcp::Config>,
-    /// Whether [`Stack::take_records`] is asked for.
+    /// Whether [`Stack::take_records`] is called.
     pub records: bool,
 }

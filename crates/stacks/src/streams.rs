@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
-use sim::ObservedRecord;
 use units::{Bytes, Instant, Seq, Streams};
 use wire::ip::v4;
 use wire::{Flags, Payload, Segment};
+use workload::{Ends, ObservedRecord};
 
 use crate::arrived::Arrived;
 use crate::lasthop::read_segment;
 use crate::registry::StackId;
-use crate::stack::{Ends, Phase, Setup, SocketId, Stack};
+use crate::stack::{Phase, Setup, Stack, StackSocket};
 use crate::unreachable;
 
 /// A host with byte streams.
@@ -70,7 +70,7 @@ struct Listening {
 
 struct Connection {
     stack: Box<dyn Stack>,
-    socket: SocketId,
+    socket: StackSocket,
     ends: Ends,
     counts: StreamCounts,
     arrived: Arrived,
@@ -300,7 +300,7 @@ impl StreamHost {
 }
 
 impl Connection {
-    fn new(began: Instant, stack: Box<dyn Stack>, socket: SocketId, ends: Ends, profile: usize) -> Self {
+    fn new(began: Instant, stack: Box<dyn Stack>, socket: StackSocket, ends: Ends, profile: usize) -> Self {
         let counts = StreamCounts {
             began,
             first_read: None,

@@ -1,22 +1,17 @@
 //! Bulk transfers over a stack: the sender and the receiver of a flow.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
-
-use sim::Amount;
-use units::{Bytes, Instant};
+use units::{FlowId, Instant};
 use wire::Payload;
+use workload::{Amount, Ends, PIECE, right_bytes};
 
-use crate::host::Corrupted;
-use crate::reported::EndedTransfer;
-use crate::stack::{Ends, Phase, SocketId, Stack};
+use crate::stack::{Corrupted, Phase, Stack, StackSocket};
 
-/// One end of a flow.
+/// One end of a bulk transfer.
 #[derive(Debug)]
-pub struct TransferEnd {
-    /// The flow, by its place among the flows that were given.
-    pub flow: usize,
+pub(crate) struct TransferEnd {
+    pub(crate) flow: FlowId,
     pub(crate) ends: Ends,
-    pub(crate) socket: Option<SocketId>,
+    pub(crate) socket: Option<StackSocket>,
     role: Role,
     /// Bytes written, or bytes read and checked.
     bytes: u64,
@@ -35,46 +30,34 @@ enum Role {
 }
 
 impl TransferEnd {
-    pub(crate) const fn sender(flow: usize, ends: Ends, start: Instant, amount: Amount) -> Self {
+    pub(crate) const fn sender(flow: FlowId, ends: Ends, start: Instant, amount: Amount) -> Self {
         Self::new(flow, ends, Role::Sender { start, amount })
     }
 
-    pub(crate) const fn receiver(flow: usize, ends: Ends) -> Self {
+    pub(crate) const fn receiver(flow: FlowId, ends: Ends) -> Self {
         Self::new(flow, ends, Role::Receiver)
     }
 
-    /// An end that another process has told of.
-    pub(crate) fn reported(ended: &EndedTransfer, socket: SocketId) -> Self {
-        let nowhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
-        let sender = Role::Sender { start: Instant::START, amount: Amount::Bytes(Bytes(ended.bytes)) };
-        let role = if ended.is_sender { sender } else { Role::Receiver };
-        let ends = Ends { local: nowhere, remote: nowhere };
-        Self { socket: Some(socket), bytes: ended.bytes, ..Self::new(ended.flow, ends, role) }
-    }
-
-    const fn new(flow: usize, ends: Ends, role: Role) -> Self {
+    const fn new(flow: FlowId, ends: Ends, role: Role) -> Self {
         Self { flow, ends, socket: None, role, bytes: 0, is_closing: false, has_ended: false }
     }
 
     /// Whether it sends the flow's data.
-    #[must_use]
-    pub const fn is_sender(&self) -> bool {
+    pub(crate) const fn is_sender(&self) -> bool {
         matches!(self.role, Role::Sender { .. })
     }
 
     /// Bytes that the sender wrote, or that the receiver read and checked.
-    #[must_use]
-    pub const fn bytes(&self) -> u64 {
+    pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether nothing more is to come: closed, or given up.
-    #[must_use]
-    pub fn is_over(&self, stack: &dyn Stack) -> bool {
+    /// Whether the connection is closed or given up.
+    pub(crate) fn is_over(&self, stack: &dyn Stack) -> bool {
         self.socket.is_some_and(|socket| matches!(stack.phase(socket), Phase::Closed | Phase::Broken(_)))
     }
 
-    /// When it next does something by itself.
+    /// When it is next to be driven.
     pub(crate) fn poll_timeout(&self, stack: &dyn Stack) -> Option<Instant> {
         match (self.role, self.socket) {
             (Role::Sender { start, .. }, None) => Some(start),
@@ -86,7 +69,7 @@ impl TransferEnd {
         }
     }
 
-    /// Opens, writes, reads and closes as far as the stack lets it. Returns whether anything was done.
+    /// Opens, writes, reads and closes as far as the stack allows. Returns whether anything was done.
     pub(crate) fn drive(&mut self, now: Instant, stack: &mut dyn Stack) -> Result<bool, Corrupted> {
         match (self.role, self.socket) {
             (Role::Sender { start, .. }, None) if now >= start => {
@@ -99,9 +82,9 @@ impl TransferEnd {
         }
     }
 
-    fn send(&mut self, now: Instant, stack: &mut dyn Stack, socket: SocketId, amount: Amount) -> bool {
+    fn send(&mut self, now: Instant, stack: &mut dyn Stack, socket: StackSocket, amount: Amount) -> bool {
         if self.is_closing || stack.phase(socket) != Phase::Open {
-            // A peer that closes its stream is heard out, so that the connection can end.
+            // The stream of a peer that closes is read to its end, so that the connection can end.
             self.has_ended = self.has_ended || stack.read(socket, &mut Vec::new());
             return false;
         }
@@ -118,7 +101,7 @@ impl TransferEnd {
         true
     }
 
-    /// How much to write next; nothing at the end.
+    /// The length of the next write; `None` at the end.
     fn next_piece(&self, now: Instant, amount: Amount) -> Option<u32> {
         let left = match amount {
             Amount::Bytes(bytes) => bytes.0 - self.bytes,
@@ -128,7 +111,12 @@ impl TransferEnd {
         (left > 0).then(|| left.min(PIECE) as u32)
     }
 
-    fn receive(&mut self, now: Instant, stack: &mut dyn Stack, socket: SocketId) -> Result<bool, Corrupted> {
+    fn receive(
+        &mut self,
+        now: Instant,
+        stack: &mut dyn Stack,
+        socket: StackSocket,
+    ) -> Result<bool, Corrupted> {
         if self.has_ended {
             return Ok(false);
         }
@@ -149,11 +137,3 @@ impl TransferEnd {
         if right == read.len() { Ok(()) } else { Err(Corrupted { flow: self.flow, position: self.bytes }) }
     }
 }
-
-/// How many bytes of what was read at a place of a stream are those that were written there, from the first on.
-pub(crate) fn right_bytes(place: u64, read: &[u8]) -> usize {
-    (place..).zip(read).take_while(|(place, byte)| Payload::pattern_byte(*place) == **byte).count()
-}
-
-/// Bytes written at once: many segments, so that the application does not limit the flow.
-pub(crate) const PIECE: u64 = 64 * 1024;

@@ -4,8 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use wire::ip::v4;
-
-use crate::stack::Ends;
+use workload::Ends;
 
 /// The connection that a message is about, and the reason in words; nothing where it is no such message, or is one that
 /// does not end a connection (a packet too large for the path, RFC 1191).

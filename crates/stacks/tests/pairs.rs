@@ -10,7 +10,7 @@ use sim::{
     Amount, CapturePoint, Clock, FlowSpec, FlowSummary, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec,
     Spec, Workload, World,
 };
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 fn config(value: serde_json::Value) -> Config {
     serde_json::from_value(value).expect("a link that the test means to be right")
@@ -28,8 +28,8 @@ fn flow(name: &str, from: usize, to: usize, bytes: u64) -> FlowSpec {
     let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
     FlowSpec {
         name: name.to_owned(),
-        from,
-        to,
+        from: NodeId::new(from),
+        to: NodeId::new(to),
         start: Duration::ZERO,
         start_jitter: None,
         class: 0,
@@ -53,7 +53,13 @@ fn pair(down: Config, bytes: u64) -> Spec {
         seed: 7,
         stop: Some(Duration::from_secs(600)),
         nodes: vec![node("left", 1), node("right", 2)],
-        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1], down, up, mtu: Bytes(1500) }],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(1500),
+        }],
         flows: vec![flow("download", 0, 1, bytes)],
         record: RecordSpec::default(),
     }
@@ -62,7 +68,8 @@ fn pair(down: Config, bytes: u64) -> Spec {
 fn stacks(names: &[&str]) -> Assignment {
     let mut assignment = Assignment::default();
     for (node, name) in names.iter().enumerate() {
-        assignment.set(node, StackId::named(name).expect("a stack that the test means to be there"));
+        assignment
+            .set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
     }
     assignment
 }
@@ -106,7 +113,7 @@ fn a_run_repeats_to_the_bit() {
             packets: true,
             tcp: true,
             segments: true,
-            captures: vec![CapturePoint::Node(0), CapturePoint::Node(1)],
+            captures: vec![CapturePoint::Node(NodeId::new(0)), CapturePoint::Node(NodeId::new(1))],
             payload: true,
             ..RecordSpec::default()
         };
@@ -152,8 +159,13 @@ fn same_in_bytes_as_in_the_world(spec: Spec) {
         kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, 3) },
     });
     let free = config(json!({ "rate": "100 Mbit/s" }));
-    let link =
-        LinkSpec { name: "spur".to_owned(), ends: [1, 2], down: free.clone(), up: free, mtu: Bytes(1500) };
+    let link = LinkSpec {
+        name: "spur".to_owned(),
+        ends: [1, 2].map(NodeId::new),
+        down: free.clone(),
+        up: free,
+        mtu: Bytes(1500),
+    };
     with_third.links.push(link);
     with_third.flows.push(FlowSpec { start: Duration::from_secs(300), ..flow("last", 1, 2, 10) });
     let in_bytes = outcome(&with_third, &["lasthop", "lasthop", "smoltcp"]);
@@ -201,11 +213,11 @@ fn a_flow_of_the_worlds_own_goes_on_beside_one_over_stacks() {
     for name in ["west", "east"] {
         spec.nodes.push(NodeSpec { name: name.to_owned(), kind: NodeKind::Router });
     }
-    let shared = LinkSpec { ends: [4, 5], ..spec.links[0].clone() };
+    let shared = LinkSpec { ends: [4, 5].map(NodeId::new), ..spec.links[0].clone() };
     let fast = config(json!({ "rate": "100 Mbit/s", "propagation": "1 ms" }));
-    let spoke = |name: &str, ends| LinkSpec {
+    let spoke = |name: &str, ends: [usize; 2]| LinkSpec {
         name: name.to_owned(),
-        ends,
+        ends: ends.map(NodeId::new),
         down: fast.clone(),
         up: fast.clone(),
         mtu: Bytes(1500),

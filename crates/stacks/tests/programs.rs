@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use lasthop_stacks::{
-    Assignment, ClientPorts, EndAction, EndEvent, Ends, HostEvent, HostTable, Key, OutgoingDatagram,
-    ProgramHost, Programs, Remains, Run, StackId,
-};
+use lasthop_stacks::{Assignment, Programs, Run, StackId};
 use link::Config;
 use serde_json::{Value, json};
 use sim::{FlowSpec, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload, World};
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, FlowId, Instant, NodeId, Side};
+use workload::{
+    ClientPorts, EndEvent, Ends, HostEvent, HostTable, Key, OutgoingDatagram, ProgramHost, Remains,
+    SocketCall, SocketId,
+};
 
 fn config(value: Value) -> Config {
     serde_json::from_value(value).expect("a link that the test means to be right")
@@ -41,15 +42,15 @@ fn spec(workload: Value) -> Spec {
         nodes: vec![node("left", 1), node("right", 2)],
         links: vec![LinkSpec {
             name: "lasthop".to_owned(),
-            ends: [0, 1],
+            ends: [0, 1].map(NodeId::new),
             down: lossy(0.01),
             up: lossy(0.01),
             mtu: Bytes(1500),
         }],
         flows: vec![FlowSpec {
             name: "f".to_owned(),
-            from: 0,
-            to: 1,
+            from: NodeId::new(0),
+            to: NodeId::new(1),
             start: Duration::ZERO,
             start_jitter: None,
             class: 0,
@@ -65,7 +66,8 @@ fn spec(workload: Value) -> Spec {
 fn outcome(spec: &Spec, names: [&str; 2]) -> Outcome {
     let mut assignment = Assignment::default();
     for (node, name) in names.iter().enumerate() {
-        assignment.set(node, StackId::named(name).expect("a stack that the test means to be there"));
+        assignment
+            .set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
     }
     let mut run = Run::new(spec.clone(), &assignment).unwrap_or_else(|error| panic!("{names:?}: {error}"));
     run.run().unwrap_or_else(|error| panic!("{names:?}: {error}"));
@@ -147,7 +149,7 @@ fn datagrams_fare_as_in_the_world() {
     assert_eq!(numbers(&in_bytes), numbers(&in_world));
 }
 
-/// A host that notes which ends are opened, and what it is given to say.
+/// A host that notes which ends are opened, with events to report.
 #[derive(Default)]
 struct Noting {
     opened: Vec<(Ends, bool)>,
@@ -159,15 +161,15 @@ impl ProgramHost for Noting {
         self.opened.push((ends, connects));
     }
 
-    fn act(&mut self, _: Instant, _: Key, _: EndAction) {}
+    fn call(&mut self, _: Instant, _: Key, _: SocketCall) {}
 
     fn remove(&mut self, _: Instant, _: Key) -> Remains {
         Remains::default()
     }
 
-    fn send_datagram(&mut self, _: usize, _: OutgoingDatagram) {}
+    fn send_datagram(&mut self, _: FlowId, _: OutgoingDatagram) {}
 
-    fn poll_event(&mut self, _: Instant, _: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+    fn poll_event(&mut self, _: Instant, _: &dyn Fn(FlowId) -> bool) -> Option<HostEvent> {
         self.events.pop_front()
     }
 }
@@ -175,17 +177,17 @@ impl ProgramHost for Noting {
 struct Two([Noting; 2]);
 
 impl HostTable for Two {
-    fn host(&mut self, node: usize) -> Option<&mut dyn ProgramHost> {
-        self.0.get_mut(node).map(|host| host as &mut dyn ProgramHost)
+    fn host(&mut self, node: NodeId) -> Option<&mut dyn ProgramHost> {
+        self.0.get_mut(node.index()).map(|host| host as &mut dyn ProgramHost)
     }
 }
 
 #[test]
 fn where_an_end_connects_from_another_port_the_other_host_waits_for_that() {
     let spec = spec(json!({ "web": {} }));
-    let stacks = BTreeMap::from([(0, StackId::LASTHOP)]);
+    let stacks = BTreeMap::from([(NodeId::new(0), StackId::LASTHOP)]);
     let mut programs =
-        Programs::new(&spec, &spec.flows, &stacks, &|_| true, Arc::new(ClientPorts::behind(1)));
+        Programs::new(&spec, &spec.flows, &stacks, &|_| true, &Arc::new(ClientPorts::after(1)));
     let mut hosts = Two(Default::default());
     let now = programs.poll_timeout().expect("a page is asked for");
     programs.advance(now, &mut hosts);
@@ -195,17 +197,15 @@ fn where_an_end_connects_from_another_port_the_other_host_waits_for_that() {
     let port = user.local.port() + 1000;
     hosts.0[1].events.push_back(HostEvent {
         at: now,
-        flow: 0,
-        event: EndEvent::OtherPort { socket: 0, port },
+        late_by: Duration::ZERO,
+        flow: FlowId::new(0),
+        event: EndEvent::OtherPort { socket: SocketId::FIRST, port },
     });
     programs.advance(now, &mut hosts);
     let (waits, connects) = hosts.0[0].opened[1];
     assert!(!connects && waits.local == user.remote);
     assert_eq!((*waits.remote.ip(), waits.remote.port()), (*user.local.ip(), port));
-    let ended = programs.finish(now, 0, &mut hosts).expect("it ran");
-    assert_eq!(
-        ended.connections[0].ends[1].port(),
-        port,
-        "captures are asked for the connection that there was"
-    );
+    let ended = programs.finish(now, FlowId::new(0), &mut hosts).expect("it ran");
+    let opened = ended.connections[0].ends[Side::To];
+    assert_eq!(opened.port(), port, "captures are searched for the connection that there was");
 }

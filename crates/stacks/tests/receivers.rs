@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lasthop_stacks::{Assignment, Run, StackId};
 use serde_json::{Value, json};
 use sim::{Amount, FlowSpec, FlowSummary, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 const TRANSFER: u64 = 400_000;
 
@@ -26,8 +26,8 @@ fn transfer(ack: &Value, probability: f64, seed: u64) -> Outcome {
     let profile = |value: &Value| Arc::new(tcp::Config::from_profile(value).expect("a right profile"));
     let flow = FlowSpec {
         name: "download".to_owned(),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         start: Duration::ZERO,
         start_jitter: None,
         class: 0,
@@ -43,13 +43,19 @@ fn transfer(ack: &Value, probability: f64, seed: u64) -> Outcome {
         seed,
         stop: Some(Duration::from_secs(600)),
         nodes: vec![node("server", 1), node("mobile", 2)],
-        links: vec![LinkSpec { name: "path".to_owned(), ends: [0, 1], down, up, mtu: Bytes(1500) }],
+        links: vec![LinkSpec {
+            name: "path".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(1500),
+        }],
         flows: vec![flow],
         record: RecordSpec::default(),
     };
     let mut stacks = Assignment::default();
     let quinn = StackId::named("quinn").expect("a stack");
-    (0..2).for_each(|node| stacks.set(node, quinn));
+    (0..2).for_each(|node| stacks.set(NodeId::new(node), quinn));
     let mut run = Run::new(spec, &stacks).expect("a right specification");
     run.run().expect("a stream that arrives as it was sent");
     run.finish()

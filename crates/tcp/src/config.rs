@@ -98,7 +98,8 @@ pub struct Plain {
     pub interdependence: Option<Interdependence>,
     /// How far to send beyond the window that the peer offers: 0. A fault, as Gurtov 2001 saw it in Windows NT.
     pub overrun: Bytes,
-    /// The order and the padding of the options on a SYN, in which hosts differ: "linux", "freebsd", "windows" or "darwin".
+    /// The order and the padding of the options on a SYN, in which hosts differ: "linux", "freebsd", "windows" or
+    /// "darwin".
     pub option_layout: OptionLayout,
     /// Which part of TCP Fast Open (RFC 7413) the end plays: `false`; "client", which asks for a cookie and in later
     /// connections sends data with its SYN; "server", which gives cookies and answers such data before the handshake is
@@ -119,15 +120,16 @@ pub struct Plain {
     pub sack: bool,
     /// Whether to report segments that arrived twice, where SACK is agreed (RFC 2883).
     pub dsack: bool,
-    /// Which explicit congestion notification to offer: queues on the way may then mark instead of drop. `false`; `true`
-    /// (RFC 3168); "accurate" (RFC 9768), which falls back on that with a peer that knows no other; "dctcp" (RFC 8257).
+    /// Which explicit congestion notification to offer: queues on the way may then mark instead of drop. `false`;
+    /// `true` (RFC 3168); "accurate" (RFC 9768), which falls back on that with a peer that knows no other; "dctcp" (RFC
+    /// 8257).
     pub ecn: EcnSetting,
     /// Whether data go out as ECT(1), which asks queues for the service of L4S (RFC 9331 §4.1), once Accurate ECN is
     /// agreed. Only for a scalable congestion control.
     pub l4s: bool,
-    /// Whether segments leave evenly instead of in bursts, and how fast: so many windows per round trip (1 spreads a
-    /// window over just one smoothed round trip), or a table of ratios for slow start and congestion avoidance, `{}` for
-    /// those of Linux. Absent: no pacing, unless the congestion control sets a rate.
+    /// Whether segments leave evenly instead of in bursts, and how fast: windows per round trip (1 spreads a window
+    /// over just one smoothed round trip), or a table of ratios for slow start and congestion avoidance, `{}` for those
+    /// of Linux. Absent: no pacing, unless the congestion control sets a rate.
     pub pacing: Option<Pacing>,
     /// Whether small segments wait while something is unacknowledged (Nagle; RFC 9293 §3.7.4).
     pub nagle: bool,
@@ -158,8 +160,8 @@ pub enum RoundTrip {
     /// By the clock that the ACK echoes, in its ticks of 1 ms (RFC 7323 §4.1).
     #[default]
     ByEcho,
-    /// By the time at which the oldest of the acknowledged segments was sent, and by the echo only where one of them was
-    /// sent again (Linux `tcp_ack_update_rtt`).
+    /// By the time at which the oldest of the acknowledged segments was sent, and by the echo only where one of them
+    /// was sent again (Linux `tcp_ack_update_rtt`).
     ByOldest,
 }
 
@@ -184,7 +186,7 @@ pub enum Formula {
 }
 
 impl<'de> Deserialize<'de> for InitialWindow {
-    /// By hand: of an untagged enum nobody learns what is wrong with the size.
+    /// Written by hand, as the error of an untagged enum does not say what is wrong with the size.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         match Formula::deserialize(&value) {
@@ -268,12 +270,12 @@ impl Config {
     /// With which other connections of the host this one shares its advertised window, if with any.
     #[must_use]
     pub fn window_sharing(&self) -> Option<Over> {
-        self.window.build().sharing()
+        self.window.build().traits().sharing
     }
 
     /// Whether this end polls, or answers polls.
     pub(crate) fn understands_polls(&self) -> bool {
-        self.poll.build().is_on() || self.ack.build().answers_polls()
+        self.poll.build().is_on() || self.ack.build().traits().answers_polls
     }
 
     /// Lowers the segment size to what a path carries.

@@ -1,8 +1,8 @@
 //! TCP Fast Open (RFC 7413): data with the SYN, for a client that has proved its address in an earlier connection.
 //!
-//! The proof is a cookie that the server grants on request. An endpoint knows no addresses: its user keeps the cookies of
-//! a host, gives each client its cookie ([`Endpoint::use_fast_open_cookie`]) and sets for each server the cookie that its
-//! peer must show ([`Endpoint::expect_fast_open_cookie`]).
+//! The proof is a cookie that the server grants on request. An endpoint knows no addresses: its user keeps the cookies
+//! of a host, gives each client its cookie ([`Endpoint::use_fast_open_cookie`]) and sets for each server the cookie
+//! that its peer must show ([`Endpoint::expect_fast_open_cookie`]).
 //!
 //! [`Endpoint::use_fast_open_cookie`]: crate::Endpoint::use_fast_open_cookie
 //! [`Endpoint::expect_fast_open_cookie`]: crate::Endpoint::expect_fast_open_cookie
@@ -161,8 +161,8 @@ impl FastOpen {
         self.refused
     }
 
-    /// A listener judges the cookie of a SYN (RFC 7413 §4.2.1); returns whether it is valid. Another one is granted where
-    /// it is not.
+    /// A listener judges the cookie of a SYN (RFC 7413 §4.2.1); returns whether it is valid. Another one is granted
+    /// where it is not.
     pub(crate) fn judge(&mut self, syn: &Segment) -> bool {
         let (Some(expected), Some(shown)) = (self.expected, syn.options.fast_open) else { return false };
         self.accepted = shown == expected;
@@ -178,8 +178,8 @@ impl FastOpen {
         self.accepted
     }
 
-    /// The SYN-ACK has arrived at a client (RFC 7413 §4.2.2): keeps the cookie that it grants; returns whether it leaves
-    /// data of the SYN unacknowledged.
+    /// The SYN-ACK has arrived at a client (RFC 7413 §4.2.2): keeps the cookie that it grants; returns whether it
+    /// leaves data of the SYN unacknowledged.
     pub(crate) fn on_syn_ack(&mut self, syn_ack: &Segment) -> bool {
         let given = syn_ack.options.fast_open.filter(|cookie| !cookie.is_request());
         if let Some(cookie) = given {

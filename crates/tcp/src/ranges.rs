@@ -141,7 +141,7 @@ impl<T: Copy> RangeSet<T> {
         self.first_with(|range| range.end.at_or_after(seq))
     }
 
-    /// Index of the first range of which `reaches` is true; it is false of all before, and true of all behind.
+    /// Index of the first range of which `reaches` is true; it is false of all before, and true of all after it.
     #[inline]
     fn first_with(&self, reaches: impl Fn(SeqRange) -> bool) -> usize {
         let falls_short = |(range, _): &(SeqRange, T)| !reaches(*range);

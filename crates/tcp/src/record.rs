@@ -1,4 +1,4 @@
-//! What an endpoint tells of itself.
+//! The segments and records that an endpoint gives out.
 
 use units::{Bytes, Duration, Instant, Seq};
 use wire::Segment;
@@ -44,9 +44,9 @@ pub enum Kind {
 /// Why a segment was retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Its own retransmission timer ran out.
+    /// Its own retransmission timer has expired.
     Timeout,
-    /// It lay behind a segment whose timer ran out.
+    /// It lay after a segment whose timer expired.
     AfterTimeout,
     /// Enough duplicate ACKs came.
     FastRetransmit,
@@ -90,7 +90,7 @@ pub enum Decision {
     Retransmit,
     /// A loss was found without the timer.
     FastRetransmit,
-    /// The retransmission timer ran out.
+    /// The retransmission timer has expired.
     Timeout,
     /// Loss recovery is over.
     Recovered,

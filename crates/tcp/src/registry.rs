@@ -88,8 +88,8 @@ impl<T: ?Sized> Entry<T> {
     }
 }
 
-/// A parameter that makes no sense: what is wrong, with its value, and what would be right. All refusals of this crate's
-/// own are made here, so that none leaves the user without a remedy.
+/// A parameter that makes no sense: what is wrong, with its value, and what would be right. All refusals of this
+/// crate's own are made here, so that none leaves the user without a remedy.
 pub(crate) fn refusal<E: serde::de::Error>(wrong: impl fmt::Display, right: impl fmt::Display) -> E {
     E::custom(format_args!("{wrong}{REMEDY}{right}"))
 }

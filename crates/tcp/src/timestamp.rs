@@ -28,8 +28,8 @@ impl Timestamp {
     }
 }
 
-/// What the peer's clock read when it acknowledged, less what ours read when we sent: the one-way delay, and with it the
-/// difference of the two clocks, which is constant. Only differences of two of them mean anything (RFC 6817 §2.3).
+/// What the peer's clock read when it acknowledged, less what ours read when we sent: the one-way delay, and with it
+/// the difference of the two clocks, which is constant. Only differences of two of them mean anything (RFC 6817 §2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWayDelay(i32);
 
@@ -40,7 +40,8 @@ impl OneWayDelay {
         Self(value.wrapping_sub(echo) as i32)
     }
 
-    /// In nanoseconds, of a peer whose clock has a tick of a millisecond as ours has (RFC 7323 §5.4 allows 1 ms to 1 s).
+    /// In nanoseconds, of a peer whose clock has a tick of a millisecond as ours has (RFC 7323 §5.4 allows 1 ms to 1
+    /// s).
     #[must_use]
     pub const fn as_nanos(self) -> i64 {
         self.0 as i64 * NANOS_PER_TICK as i64

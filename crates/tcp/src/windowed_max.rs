@@ -1,8 +1,8 @@
 //! The largest value of the recent past, in constant space (K. Nichols, "Windowed min/max filter", as in Linux'
 //! `lib/win_minmax.c`).
 //!
-//! Three samples are kept: the best of the window, the best of what came after it, and the best of what came after that.
-//! As the first leaves the window the second takes its place. With [`std::cmp::Reverse`] it is a minimum.
+//! Three samples are kept: the best of the window, the best of what came after it, and the best of what came after
+//! that. As the first leaves the window the second takes its place. With [`std::cmp::Reverse`] it is a minimum.
 
 /// A running maximum over a window of time, or of whatever its clock counts.
 #[derive(Clone, Copy, Debug)]

@@ -109,7 +109,7 @@ fn shipped() -> Vec<End> {
 }
 
 fn is_truthful(end: &End) -> bool {
-    end.1.ack.build().is_truthful()
+    !end.1.ack.build().traits().lies
 }
 
 /// Every valid combination of recovery, acknowledgment policy and set of options.

@@ -4,12 +4,14 @@
 //! - [`Bytes`], [`Rate`]: sizes and speeds that cannot be mixed up.
 //! - [`Seq`]: a TCP sequence number, which has no `<`.
 //! - [`PacketId`]: the identity that the world gives a packet at birth.
+//! - [`NodeId`], [`LinkId`], [`FlowId`], [`Side`]: places in a run, each of a type of its own ([`ids!`]).
 //! - [`text`]: all of these as people write them, "200 ms" and "32 KiB".
 //! - [`Streams`]: named random streams, so that adding a component changes no other's draws.
 //!
 //! This crate reads no clock, no device and no environment, and depends on nothing of ours.
 
 mod identity;
+mod ids;
 mod random;
 mod seq;
 mod size;
@@ -17,6 +19,7 @@ pub mod text;
 mod time;
 
 pub use identity::PacketId;
+pub use ids::{FlowId, Id, IdVec, LinkId, NodeId, PerSide, Side};
 pub use random::{Stream, Streams};
 pub use seq::{Seq, SeqRange};
 pub use size::{Bytes, Rate};

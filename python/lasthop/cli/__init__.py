@@ -1,7 +1,7 @@
 """The `lasthop` command: one file per subcommand, collected here.
 
 Exit status: 0 done, 1 the run failed, 2 the input is wrong; 130 where the user pressed Ctrl-C, 143 after SIGTERM. What
-a command computes goes to standard output, everything about its doing (progress, warnings, errors) to standard error.
+a command computes goes to standard output; progress, warnings and errors go to standard error.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ import click
 from lasthop.errors import LasthopError
 
 _GROUPS = {
-    "To begin": {
-        "new": ("lasthop.cli.new", "Write a scenario file to begin with."),
-        "list": ("lasthop.cli.listing", "List what there is by name: links, profiles, algorithms, …"),
-        "show": ("lasthop.cli.show", "Show one of them: a file with its sources, an algorithm, a queue, …"),
-        "doctor": ("lasthop.cli.doctor", "Say what this machine can do, and the remedy for what it cannot."),
+    "First steps": {
+        "new": ("lasthop.cli.new", "Write a first scenario file."),
+        "list": ("lasthop.cli.listing", "List names: links, profiles, algorithms, queues, …"),
+        "show": ("lasthop.cli.show", "Show one of them: a file with its sources, an algorithm, …"),
+        "doctor": ("lasthop.cli.doctor", "Check what this machine can do, with a remedy for each failure."),
     },
     "Run": {
         "run": ("lasthop.cli.run", "Run one scenario in virtual time."),
-        "study": ("lasthop.cli.study", "Repeat a document's experiments: published beside measured."),
+        "study": ("lasthop.cli.study", "Repeat a document's experiments: published and measured values."),
         "live": ("lasthop.cli.live", "Run the same scenario in real time, between real kernels."),
         "packetdrill": ("lasthop.cli.packetdrill", "Run packetdrill scripts in virtual time against a profile."),
     },
     "Real programs and traffic": {
-        "shell": ("lasthop.cli.shell", "Run a program, or your shell, behind an emulated link."),
-        "fetch": ("lasthop.cli.fetch", "Fetch from a real web server by our own TCP: what a profile gains."),
-        "serve-file": ("lasthop.cli.serve_file", "Serve a file to real clients by our own TCP."),
+        "shell": ("lasthop.cli.shell", "Run a program, or your shell, over an emulated link."),
+        "fetch": ("lasthop.cli.fetch", "Fetch from a real web server with lasthop's TCP: what a profile gains."),
+        "serve-file": ("lasthop.cli.serve_file", "Serve a file to real clients with lasthop's TCP."),
         "router": ("lasthop.cli.router", "Forward real traffic through the links of a scenario."),
-        "set": ("lasthop.cli.set_router", "Change the links of a router that runs."),
+        "set": ("lasthop.cli.set_router", "Change the links of a running router."),
     },
     "Results": {
         "plot": ("lasthop.cli.plot", "Draw a result: time sequence, cwnd, queue, …"),
-        "explain": ("lasthop.cli.explain", "Tell what happened in a result, and why."),
+        "explain": ("lasthop.cli.explain", "Explain what happened in a result."),
         "compare": ("lasthop.cli.compare", "Compare results: runs, sweeps, studies."),
         "report": ("lasthop.cli.report", "Write one page of results: diagrams that zoom, windows, queues."),
         "export": ("lasthop.cli.export", "Write a result in another tool's format: CSV, xplot, Flent, qlog, Mahimahi."),
     },
     "Captures and logs": {
-        "analyze": ("lasthop.cli.analyze", "Tell what the TCP connections of anybody's capture did."),
+        "analyze": ("lasthop.cli.analyze", "Analyze the TCP connections of a capture."),
         "fit": (
             "lasthop.cli.fit",
-            "Find out what the link was that a capture's transfer crossed; write it as a scenario.",
+            "Estimate the link that a capture's transfer crossed; write it as a scenario.",
         ),
-        "import": ("lasthop.cli.import_log", "Make a trace for a link out of a log of Mahimahi."),
+        "import": ("lasthop.cli.import_log", "Make a link's trace from a log of Mahimahi."),
         "trace": ("lasthop.cli.trace", "Write a link's capacity as a trace in Mahimahi's format."),
     },
 }
-"""The commands by what they are for: the module of each, imported when it is run, and its line in the help."""
+"""Commands by purpose: the module of each, imported when the command runs, and its line in the help."""
 
 _COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
 
 _FOR_PROGRAMS = {"live-part": ("lasthop.cli.live_part", "")}
-"""Commands that we call ourselves: in no list."""
+"""Commands that lasthop starts itself, absent from the help."""
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
-"""What a shell expects of a command that was stopped by a signal."""
+"""Exit statuses of a command that a signal stopped, as shells report them."""
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM: what cleans up after Ctrl-C cleans up after it too."""
+    """SIGTERM arrived. It is a KeyboardInterrupt so that the same code cleans up as after Ctrl-C."""
 
 
 class _Commands(click.Group):
@@ -85,7 +85,7 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the commands' lines without importing their modules, as click's own method would."""
+        """Write the commands' lines. Click's own method would import every command's module."""
         widest = max(map(len, _COMMANDS))
         for title, commands in _GROUPS.items():
             with formatter.section(title):
@@ -101,13 +101,25 @@ class _Commands(click.Group):
             raise click.UsageError(message, ctx) from error
 
 
+def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Print the engine's version: importing it takes a fifth of the time that the package's metadata takes."""
+    if not wanted:
+        return
+    from lasthop._native import __version__
+
+    click.echo(f"lasthop {__version__}")
+    context.exit()
+
+
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="lasthop", message="lasthop %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 def cli() -> None:
     """A laboratory for TCP over difficult last hops.
 
-    Describe a path and its hosts in one small file. `run` it in virtual time, or `live` between real kernels, and see
-    what TCP did and why. A `study` repeats a document's experiments and prints published beside measured.
+    A small file describes a path and its hosts. `run` runs it in virtual time, `live` between real kernels; `explain`
+    and `plot` show what TCP did. `study` repeats a document's experiments and compares published with measured values.
 
     \b
     Examples:
@@ -145,7 +157,7 @@ def _status_of(command: Callable[[], object]) -> int:
         _complain("out of memory: record fewer tables, give flows fewer bytes or queues a lower limit")
         return 1
     except BrokenPipeError:
-        # The reader went away (`lasthop … | head`). Python would complain once more when it flushes at exit.
+        # The reader has closed the pipe (`lasthop … | head`). Without this, Python's flush at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -155,7 +167,7 @@ def _status_of(command: Callable[[], object]) -> int:
 
 
 def _complain(message: str) -> None:
-    # Imported here: Rich takes as long as all that `--help` needs.
+
     from lasthop.cli.console import complain
 
     complain(message)

@@ -1,4 +1,4 @@
-"""`lasthop analyze`: the TCP connections of anybody's capture."""
+"""`lasthop analyze`: the TCP connections of a capture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from lasthop.analysis import Analysis, analyze, analyze_to_folder, remarks
-from lasthop.cli.console import print_json, print_table, remark, stdout
+from lasthop.cli.console import print_json, print_line, print_table, remark
 
 if TYPE_CHECKING:
     from lasthop.joining import Joined
@@ -41,20 +41,20 @@ _COLUMNS: Final[dict[str, tuple[str, float]]] = {
     type=click.Choice(["auto", "same", "different"]),
     default="auto",
     show_default=True,
-    help="Whether the captures of both ends have one clock.",
+    help="Whether the captures of both ends were stamped by one clock.",
 )
-@click.option("--all", "both", is_flag=True, help="Tell both directions of each connection.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead, with everything that is counted.")
+@click.option("--all", "both", is_flag=True, help="Print both directions of each connection.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead, with every count.")
 def command(captures: tuple[Path, ...], out: Path | None, clocks: str, both: bool, as_json: bool) -> None:
-    """Tell what the TCP connections of CAPTURE did: a pcap or pcapng file (Ethernet, VLAN, raw IP, Linux cooked, PPP;
-    IPv4 and IPv6), best from the sender's end.
+    """Analyze the TCP connections of CAPTURE, a pcap or pcapng file (Ethernet, VLAN, raw IP, Linux cooked, PPP; IPv4
+    and IPv6), preferably captured at the sender.
 
-    Retransmissions are counted by what made the sender do them, and judged by duplicate SACK blocks, timestamps and
-    times. Captures of both ends of a connection are joined: which copies arrived, one-way delays with the difference of
-    the clocks taken out, and verdicts on retransmissions that know what was lost.
+    Retransmissions are counted by cause, and judged by duplicate SACK blocks, timestamps and times. Captures of both
+    ends of a connection are joined: they show the copies that arrived, one-way delays without the clocks' offset, and
+    the retransmissions that were needed.
 
-    With --out the capture becomes a result folder, which `lasthop plot`, `explain` and `report` read; captures of both
-    ends become one, with the path between them as a link.
+    --out writes a result folder for `lasthop plot`, `explain` and `report`; captures of both ends give one folder, with
+    the path between them as a link.
 
     \b
     Examples:
@@ -74,15 +74,15 @@ def command(captures: tuple[Path, ...], out: Path | None, clocks: str, both: boo
         return
     for place, one in enumerate(found):
         if place:
-            stdout.print()
+            print_line()
         _print(one, both)
     if joined:
-        stdout.print()
+        print_line()
         _print_joined(joined)
 
 
 def _write(found: Sequence[Analysis], joined: Sequence[Joined], out: Path) -> None:
-    """Write what one capture tells, or what several of them tell together."""
+    """Write one capture, or several captures joined, as a result folder."""
     if len(found) == 1:
         analyze_to_folder(found[0].path, out)
         return
@@ -92,11 +92,11 @@ def _write(found: Sequence[Analysis], joined: Sequence[Joined], out: Path) -> No
     ends = {tuple(sorted(one.near.ends)) for one in joined}
     every = [[sender["host"] for sender in each["senders"]] for one in found for each in one.connections]
     if alone := sum(tuple(sorted(hosts)) not in ends for hosts in every):
-        remark(f"{alone} connections that one capture alone has are not in {out}; analyze that capture for them")
+        remark(f"{alone} connections are in one capture only and not in {out}; analyze that capture for them")
 
 
 def _joined(found: Sequence[Analysis], clocks: str) -> list[Joined]:
-    """Join what several points saw. One point alone is read no further."""
+    """Join the captures of several points; a single capture is not read."""
     if sum(len(one.report["points"]) for one in found) < 2:
         return []
     from lasthop.joining import join, views_of
@@ -118,8 +118,8 @@ def _print_joined(joined: Sequence[Joined]) -> None:
     print_table("Both ends joined", ["from", "to", *columns, *headings], rows[:MOST_ROWS])
     for one in joined[:MOST_ROWS]:
         clocks = one.clocks
-        stdout.print(
-            f"{one.flow}: the receiver's clock is {1e3 * clocks.offset_s:+.3f} ms off and gains"
+        print_line(
+            f"{one.flow}: the receiver's clock has an offset of {1e3 * clocks.offset_s:+.3f} ms and a drift of"
             f" {1e6 * clocks.skew:+.1f} ppm ({clocks.assumption})"
         )
 
@@ -127,11 +127,11 @@ def _print_joined(joined: Sequence[Joined]) -> None:
 def _print(found: Analysis, both: bool) -> None:
     frames = sum(point["frames"] for point in found.report["points"])
     length = found.report["length_s"]
-    stdout.print(f"{found.path}: {frames} packets in {length:.3f} s, {len(found.connections)} TCP connections\n")
+    print_line(f"{found.path}: {frames} packets in {length:.3f} s, {len(found.connections)} TCP connections\n")
     rows = [row for connection in found.connections for row in _rows(connection, both)]
     print_table(None, ["from", "to", *(words for words, _ in _COLUMNS.values())], rows[:MOST_ROWS])
     if len(rows) > MOST_ROWS:
-        stdout.print(f"{len(rows) - MOST_ROWS} more; --json has them")
+        print_line(f"{len(rows) - MOST_ROWS} more; --json has them")
     if found.report["quic"]:
         _print_quic(found.report["quic"])
     for words in remarks(found.report):
@@ -153,7 +153,7 @@ def _print_quic(connections: Sequence[Mapping[str, Any]]) -> None:
     ]
     headings = ["client", "server", "version", "connection IDs", "datagrams", "back", "bytes", "back"]
     print_table(
-        "QUIC, as far as it can be seen", [*headings, "spin changes", "back", "spin RTT min ms"], rows[:MOST_ROWS]
+        "QUIC, from what is not encrypted", [*headings, "spin changes", "back", "spin RTT min ms"], rows[:MOST_ROWS]
     )
 
 

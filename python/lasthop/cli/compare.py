@@ -1,4 +1,4 @@
-"""`lasthop compare`: what differs between results."""
+"""`lasthop compare`: differences between results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lasthop.cli.console import print_json, print_table, remark, shown, stdout
+from lasthop.cli.console import print_json, print_line, print_table, remark, shown
 
 if TYPE_CHECKING:
     from lasthop.experiments.comparison import Comparison, Difference, Value
@@ -18,17 +18,17 @@ MOST_ROWS: Final = 80
 
 @click.command(name="compare")
 @click.argument("results", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RESULT RESULT…")
-@click.option("--packets", is_flag=True, help="Compare two runs packet by packet: decisions, and times.")
-@click.option("--all", "all_rows", is_flag=True, help="Tell what is equal, too.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Draw the runs over one another, in FILE.")
+@click.option("--packets", is_flag=True, help="Compare two runs packet by packet.")
+@click.option("--all", "all_rows", is_flag=True, help="Print equal measures, too.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Draw the runs on one diagram, in FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(results: tuple[Path, ...], packets: bool, all_rows: bool, out: Path | None, as_json: bool) -> None:
     """Compare RESULTs, folders that `lasthop run`, `live` or `study` wrote with --out, with the first of them.
 
-    Runs (in virtual or real time), sweeps or studies: flow by flow, link by link, case by case. Where there are
-    replications, a difference is told only where the 95 % intervals lie apart.
+    Runs (in virtual or real time), sweeps and studies are compared flow by flow, link by link, case by case. With
+    replications, only differences whose 95 % intervals do not overlap are printed.
 
-    With --packets, two runs of one scenario: which packets both have, in which order, and how far apart in time.
+    --packets compares two runs of one scenario: which packets both have, in which order, and the times between them.
 
     \b
     Examples:
@@ -69,12 +69,12 @@ def _compare_packets(results: Sequence[Path], as_json: bool) -> None:
     ]
     print_table(None, head, rows)
     offsets = {row.flow: f"{row.flow} {row.offset_ms:.3f} ms" for row in found.seen}
-    stdout.print(f"\nWithout the offset of the second run's clock: {', '.join(offsets.values())}.")
+    print_line(f"\nThe offset of the second run's clock is subtracted: {', '.join(offsets.values())}.")
     same = all(row.same for row in found.seen)
-    stdout.print("\nThe same packets in the same order." if same else "\nThe runs have not decided alike throughout.")
+    print_line("\nThe same packets in the same order." if same else "\nThe runs differ in packets or in their order.")
     if found.error_ms is not None:
         shares = [row.within_error for row in found.seen if row.within_error is not None]
-        stdout.print(
+        print_line(
             f"Stated error (the greatest lateness): {found.error_ms:.3f} ms; within it: {100 * min(shares):.1f} % "
             "of the packets of the worst row."
         )
@@ -102,9 +102,9 @@ def _print(found: Comparison, all_rows: bool) -> None:
         head += [name, "change"]
     print_table(None, head, [_row(row) for row in rows[:MOST_ROWS]])
     if len(rows) > MOST_ROWS:
-        stdout.print(f"{len(rows) - MOST_ROWS} more differences; --json has them")
+        print_line(f"{len(rows) - MOST_ROWS} more differences; --json has them")
     if equal:
-        stdout.print(f"\n{equal} measures do not differ; --all tells them")
+        print_line(f"\n{equal} measures do not differ; --all prints them")
 
 
 def _row(row: Difference) -> list[object]:

@@ -1,66 +1,77 @@
-"""What every command prints alike: errors, remarks, one JSON object, tables, progress."""
+"""What every command prints alike: lines, tables, one JSON object, errors and remarks.
+
+Rich takes longer to load than a small run takes. So lines and tables that fit are written here; Rich folds the tables
+that are wider than the terminal, and draws what moves (`progress`, `router`).
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
-stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-# A file or a pipe has no width: nothing is cut or wrapped there.
-stdout = Console(highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else 10_000)
+from lasthop.cli.table import Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Style = Literal["", "bold", "dim", "bold red", "bold yellow"]
+
+NO_WIDTH: Final = 10_000
+"""Columns of a file or a pipe, where nothing is folded."""
 
 
 def a_number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    """Refuse nan, which lies in every range as far as comparisons tell."""
+    """Refuse nan, which no bound of a range excludes."""
     if value is not None and isnan(value):
         raise click.BadParameter("nan is not a number.")
     return value
 
 
 def complain(message: str) -> None:
-    """Say on standard error what went wrong."""
-    stderr.print(Text.assemble(("error: ", "bold red"), message))
+    """Print an error on standard error."""
+    _write(f"{_styled('error: ', 'bold red', sys.stderr)}{message}", sys.stderr)
 
 
 def warn(message: str) -> None:
-    """Say on standard error what a reader of the result should know."""
-    stderr.print(Text.assemble(("warning: ", "bold yellow"), message))
+    """Print a warning about the result on standard error."""
+    _write(f"{_styled('warning: ', 'bold yellow', sys.stderr)}{message}", sys.stderr)
 
 
 def remark(message: str) -> None:
-    """Say something on standard error that is not a result."""
-    stderr.print(Text(message))
+    """Print a line on standard error that is not part of the result."""
+    _write(message, sys.stderr)
+
+
+def print_line(text: str = "", style: Style = "") -> None:
+    """Print a line of the result on standard output; a style is shown on terminals only."""
+    _write(_styled(text, style, sys.stdout), sys.stdout)
 
 
 def print_json(value: object) -> None:
     """Print one JSON object on standard output, and nothing else."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
-    sys.stdout.flush()
+    _write(json.dumps(value, ensure_ascii=False, allow_nan=False), sys.stdout)
 
 
 def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print rows under a head line; numbers stand right, words left. None is shown as a dash."""
-    held = [list(row) for row in rows]
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold", box=None, pad_edge=False)
-    for place, column in enumerate(columns):
-        numeric = any(isinstance(row[place], int | float) for row in held)
-        table.add_column(column, justify="right" if numeric else "left")
-    for row in held:
-        table.add_row(*(Text(shown(cell)) for cell in row))
-    stdout.print(table)
+    """Print rows below a header line; columns with a number are right-aligned, others left-aligned. None is a dash."""
+    table = Table(title, columns, [list(row) for row in rows], shown)
+    if not table.fits(width()):
+        rich_console(sys.stdout).print(table.to_rich())
+        return
+    for line in table.head():
+        print_line(line, "bold")
+    for line in table.body():
+        print_line(line)
 
 
 def shown(cell: object) -> str:
-    """Return a table cell's text. Figures carry as many digits as their size can use."""
+    """Return the text of a table cell: two decimals below 1000, none above, and a dash for None."""
     if cell is None:
         return "–"
     if isinstance(cell, bool):
@@ -70,22 +81,33 @@ def shown(cell: object) -> str:
     return str(cell)
 
 
-def progress_bar(unit: str) -> Progress:
-    """Return a progress bar on standard error; silent where that is not a terminal."""
-    return _progress(BarColumn(bar_width=30), TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit))
+def width() -> int:
+    """Return the columns of the terminal on standard output; `NO_WIDTH` where that is none."""
+    return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else NO_WIDTH
 
 
-def progress_line() -> Progress:
-    """Return the same for a run, whose end nobody knows: how much of its time has passed."""
-    return _progress(TextColumn("{task.completed:.0f} s of the run"))
+def rich_console(stream: TextIO) -> Console:
+    """Return Rich's console on a stream."""
+    from rich.console import Console
+
+    columns = None if stream.isatty() else NO_WIDTH
+    return Console(file=stream, highlight=False, markup=False, soft_wrap=True, width=columns)
 
 
-def _progress(*columns: ProgressColumn) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        *columns,
-        TimeElapsedColumn(),
-        console=stderr,
-        disable=not stderr.is_terminal,
-        transient=True,
-    )
+def _write(line: str, stream: TextIO) -> None:
+    stream.write(f"{line}\n")
+    stream.flush()
+
+
+def _styled(text: str, style: Style, stream: TextIO) -> str:
+    """Return the text with the style's ANSI codes, on a terminal that has them."""
+    if not style or not stream.isatty() or os.environ.get("TERM") in {"dumb", "unknown"}:
+        return text
+    names = [name for name in style.split() if name not in _COLOURS or not os.environ.get("NO_COLOR")]
+    return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m" if text else text
+
+
+_CODES: Final = {"bold": "1", "dim": "2", "red": "31", "yellow": "33"}
+"""Parameters of SGR (ECMA-48, 8.3.117)."""
+_COLOURS: Final = frozenset({"red", "yellow"})
+"""Left out where the environment has NO_COLOR (no-color.org)."""

@@ -1,22 +1,22 @@
-"""`lasthop doctor`: what this machine can do, and the remedy for what it cannot."""
+"""`lasthop doctor`: checks of this machine, with a remedy for each failure."""
 
 from __future__ import annotations
 
 import click
 
-from lasthop.cli.console import print_json, stdout
+from lasthop.cli.console import print_json, print_line
 from lasthop.doctor import checks
 from lasthop.real_time.calibration import calibrate as measure
 
 
 @click.command(name="doctor")
-@click.option("--calibrate", is_flag=True, help="Measure, in some seconds, how fast links may be in real time.")
+@click.option("--calibrate", is_flag=True, help="Measure the fastest link of a real-time run; takes some seconds.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(calibrate: bool, as_json: bool) -> None:
     """Check what real-time runs, captures and pictures need.
 
-    Nothing is changed, except that what a killed shell or router has left is taken back. Virtual-time runs and
-    studies need none of it. The exit status is 0 whatever is found.
+    Nothing is changed, except that the leftovers of a killed shell or router are removed. Runs in virtual time and
+    studies need none of the checks to pass. The exit status is always 0.
 
     \b
     Examples:
@@ -31,6 +31,6 @@ def command(calibrate: bool, as_json: bool) -> None:
         print_json({"ok": all(check["ok"] for check in found), "checks": found})
         return
     for check in found:
-        stdout.print(f"{'ok     ' if check['ok'] else 'MISSING'}  {check['check']}: {check['says']}")
+        print_line(f"{'ok     ' if check['ok'] else 'MISSING'}  {check['check']}: {check['says']}")
         if check["remedy"] and not check["ok"]:
-            stdout.print(f"         remedy: {check['remedy']}")
+            print_line(f"         remedy: {check['remedy']}")

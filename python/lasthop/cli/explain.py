@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lasthop.cli.console import print_json, print_table, stdout
+from lasthop.cli.console import print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from lasthop.explanation import Explanation
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     metavar="N",
     default=40,
     show_default=True,
-    help="Events told of each connection.",
+    help="Number of events printed for each connection.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead, with every event.")
 def command(results: tuple[Path, ...], flow: str | None, events: int, as_json: bool) -> None:
-    """Tell what happened in RESULT, a folder that `lasthop run` or `live` wrote with --out, and why.
+    """Explain what happened in RESULT, a folder that `lasthop run` or `live` wrote with --out.
 
-    Of each connection: the story in the order of time, the causes of its retransmissions, and where its time went
-    against an ideal transfer over the same link. The table `segments` is needed; `tcp` and `packets` say more.
+    For each connection it prints the events in order of time, the causes of the retransmissions, and the time lost
+    against an ideal transfer over the same link. The result must have the table `segments`; the tables `tcp` and
+    `packets` add detail.
 
     \b
     Examples:
@@ -52,21 +53,19 @@ def command(results: tuple[Path, ...], flow: str | None, events: int, as_json: b
 
 def _print(path: str, told: Explanation, most: int) -> None:
     title = f"{told.flow}, connection {told.connection}" if told.connection > 1 else told.flow
-    stdout.print(f"{path} {title}: {told.start:.3f} s to {told.end:.3f} s".strip(), style="bold")
+    print_line(f"{path} {title}: {told.start:.3f} s to {told.end:.3f} s".strip(), style="bold")
     for event in told.events[:most]:
-        stdout.print(f"  {event.start:9.3f} s  {event.text}")
+        print_line(f"  {event.start:9.3f} s  {event.text}")
     if len(told.events) > most:
-        stdout.print(
-            f"  {len(told.events) - most} more events; --events {len(told.events)} tells them, --json has them"
-        )
+        print_line(f"  {len(told.events) - most} more events; --events {len(told.events)} prints them, --json has them")
     _print_causes(told)
     _print_time(told)
-    stdout.print()
+    print_line()
 
 
 def _print_causes(told: Explanation) -> None:
     if told.causes:
-        stdout.print()
+        print_line()
         rows: list[Sequence[object]] = [
             [
                 cause.copies,
@@ -77,9 +76,7 @@ def _print_causes(told: Explanation) -> None:
             ]
             for cause in told.causes
         ]
-        print_table(
-            "Retransmissions, by cause", ["copies", "sent on", "needed", "why", "what befell earlier copies"], rows
-        )
+        print_table("Retransmissions, by cause", ["copies", "sent on", "needed", "why", "fate of earlier copies"], rows)
 
 
 def _needed(needed: bool | None) -> str:
@@ -89,7 +86,7 @@ def _needed(needed: bool | None) -> str:
 def _print_time(told: Explanation) -> None:
     if told.time_shares:
         whole = sum(share.seconds for share in told.time_shares)
-        stdout.print()
+        print_line()
         rows = [
             [f"{share.seconds:.3f}", f"{100 * share.seconds / whole:.1f} %", share.words] for share in told.time_shares
         ]

@@ -22,7 +22,7 @@ _FORMAT_LINES = "\n".join(f"  {format.id:10} {format.summary}" for format in FOR
     required=True,
     help="The other tool's format.",
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Where the files go [RESULT/FORMAT].")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the files [RESULT/FORMAT].")
 def command(result: Path, to: str, out: Path | None) -> None:
     """Write RESULT, a folder that `lasthop run`, `live` or `analyze` wrote with --out, in the format of another tool.
 

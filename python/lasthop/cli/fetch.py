@@ -1,4 +1,4 @@
-"""`lasthop fetch`: our own TCP as the client of a real web server."""
+"""`lasthop fetch`: lasthop's TCP as the client of a real web server."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from pathlib import Path
 
 import click
 
-from lasthop.cli.console import a_number, print_json, print_table, remark, stdout
+from lasthop.cli.console import a_number, print_json, print_line, print_table, remark
 from lasthop.cli.names import completing
+from lasthop.cli.options import JSON, LINKS, QUIET, SEED_OF_LINKS, overrides_of_host
 from lasthop.errors import InputError, RunError
 from lasthop.fetching import Fetched, Target, Way, fetch_once, gain_of, target_of
 from lasthop.fetching.fetched import DELAYED, check_profiles
 from lasthop.fetching.target import redirected
 
 NOTHING = "none"
-"""Instead of a profile: compare with nothing."""
+"""The value of --against that compares with no other profile."""
 
 MOST_REDIRECTIONS = 5
 
@@ -35,26 +36,13 @@ MOST_REDIRECTIONS = 5
     default=DELAYED,
     show_default=True,
     metavar="delayed|NAME|FILE|none",
-    help="Fetch it with this TCP too; delayed: the profile, with ordinary delayed ACKs.",
+    help="Also fetch with this TCP; delayed is the profile with ordinary delayed ACKs.",
 )
-@click.option(
-    "--link",
-    "links",
-    multiple=True,
-    metavar="PRESET|FILE",
-    shell_complete=completing("presets"),
-    help="A link of `lasthop list links`, or a file like one; several are crossed one behind the other.",
-)
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Pairs of fetches, in turn.")
-@click.option("--outside", metavar="COMMAND", help="Run this server at the far end, gateway in the URL.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream of the links.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Override a key: links.lte.down.rate=…, or hosts.client.tcp.… of the profile.",
-)
+@LINKS
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Number of pairs of fetches.")
+@click.option("--outside", metavar="COMMAND", help="Run this server at the far end; the URL names it gateway.")
+@SEED_OF_LINKS
+@overrides_of_host("client")
 @click.option(
     "--timeout",
     "timeout_s",
@@ -63,7 +51,7 @@ MOST_REDIRECTIONS = 5
     show_default=True,
     callback=a_number,
     metavar="SECONDS",
-    help="How long to wait for the next byte.",
+    help="Longest wait for the next byte.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write a result folder for each fetch below DIR."
@@ -71,8 +59,8 @@ MOST_REDIRECTIONS = 5
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the body to FILE."
 )
-@click.option("--quiet", is_flag=True, help="Do not say on standard error what is set up and changed.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@QUIET
+@JSON
 def command(
     url: str,
     profile: str,
@@ -88,12 +76,12 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Fetch URL from a real web server by our own TCP, through emulated links, and say what its profile gained.
+    """Fetch URL from a real web server with lasthop's TCP, through emulated links, and print what its profile gained.
 
-    The client is the endpoint of `lasthop run`, behind a device of its own; the server is whatever the URL names. As
-    root the way leads from the far end of the links on by this machine's connection, as in `lasthop shell`. Without
-    root there is only the far end itself, called gateway, with the server that --outside runs there. http and https
-    are spoken, over IPv4. Both bodies must be the same.
+    The client is the endpoint of `lasthop run`, on a network device; the server is the one that the URL names. As root,
+    traffic continues from the far end of the links by this machine's connection, as in `lasthop shell`. Without root,
+    the only server is the one that --outside runs at the far end, which the URL names gateway. Schemes are http and
+    https, over IPv4. Both profiles must get the same body.
 
     \b
     Examples:
@@ -119,13 +107,13 @@ def command(
         return
     _print(fetches)
     if gain is not None:
-        stdout.print(f"\n{profile} against {against}: {gain.in_words()}")
+        print_line(f"\n{profile} against {against}: {gain.in_words()}")
 
 
 def _fetch_all(
     target: Target, way: Way, profiles: list[str], repeat: int, out: Path | None, output: Path | None, announces: bool
 ) -> list[Fetched]:
-    """Fetch with each profile in turn. The first fetch finds out where the server sends us."""
+    """Fetch with each profile, alternating. Only the first fetch follows redirections; the others use its URL."""
     fetches: list[Fetched] = []
     for number in range(1, repeat + 1):
         for profile in profiles:

@@ -1,4 +1,4 @@
-"""`lasthop fit`: from captures to a link."""
+"""`lasthop fit`: estimates a link from captures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from lasthop.cli.console import print_json, print_table, remark, stdout
+from lasthop.cli.console import print_json, print_line, print_table, remark
 from lasthop.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 @click.command(name="fit")
 @click.argument("captures", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="CAPTURE…")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the link as a scenario that runs.")
-@click.option("--flow", metavar="NAME", help="A connection as `analyze` names it [the one that carried most].")
+@click.option("--flow", metavar="NAME", help="A connection, named as in `lasthop analyze` [the one with most data].")
 @click.option(
     "--profile",
     metavar="NAME",
     default="linux-6",
     show_default=True,
-    help="The TCP of the capture's ends, for the rerun.",
+    help="The TCP of both ends in the rerun.",
 )
 @click.option(
     "--clocks",
     type=click.Choice(["auto", "same", "different"]),
     default="auto",
     show_default=True,
-    help="Whether captures of both ends have one clock.",
+    help="Whether the captures of both ends were stamped by one clock.",
 )
 @click.option("--no-rerun", is_flag=True, help="Leave out the rerun over the fitted link.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
@@ -46,12 +46,12 @@ def command(
     no_rerun: bool,
     as_json: bool,
 ) -> None:
-    """Find out what the link was that a bulk transfer in CAPTURE crossed: its rate, base delay, queue, losses,
-    delay spikes and reordering, each figure with its confidence. From captures of both ends well, from the sender's
-    alone as far as it goes.
+    """Estimate the link that a bulk transfer in CAPTURE crossed: rate, base delay, queue, losses, delay spikes and
+    reordering, each with its interval and confidence. Captures of both ends give all of them; a capture of the sender
+    gives less.
 
-    The same transfer is then run over the fitted link, and the error is printed. With --out the link becomes a
-    scenario: "what if I had used BBR, or FQ-CoDel?" is one --set.
+    The same transfer is then run over the fitted link, and the error is printed. --out writes the link as a scenario;
+    --set then shows what BBR, or FQ-CoDel, would have done.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def command(
     from lasthop.fitting import fit, rerun, scenario_text
 
     if out is not None and out.exists():
-        raise InputError("exists, and is left alone", file=str(out), help="choose another name")
+        raise InputError("exists, and is not overwritten", file=str(out), help="choose another name")
     found = fit(captures, flow=flow, clocks=cast("Choice", clocks))
     again = None if no_rerun else rerun(found, profile)
     if out is not None:
@@ -85,9 +85,9 @@ def _write(out: Path, text: str) -> None:
 
 def _print(found: Fit) -> None:
     told = found.to_json()
-    stdout.print(f"{told['flow']}: seen from {told['seen_from']}, {found.seconds:.1f} s", style="bold")
+    print_line(f"{told['flow']}: captured at {told['seen_from']}, {found.seconds:.1f} s", style="bold")
     if found.clocks:
-        stdout.print(f"clocks: {found.clocks.assumption}; the base delay of both ways together does not depend on it")
+        print_line(f"clocks: {found.clocks.assumption}; the base delay of both ways together does not depend on it")
     rows = _rows("there" if found.backward else "there and back", found.forward)
     if found.backward:
         rows += _rows("back", found.backward)
@@ -120,7 +120,7 @@ def _rows(way: str, one: Direction) -> list[list[object]]:
 
 
 def _print_rerun(again: Rerun) -> None:
-    stdout.print()
+    print_line()
     rows: list[list[object]] = [
         [
             "goodput, Mbit/s",

@@ -1,4 +1,4 @@
-"""`lasthop import`: a link's trace out of a log of Mahimahi."""
+"""`lasthop import`: a link's trace from a log of Mahimahi."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lasthop.exchange import read_log, trace_of_log
 @click.argument("log", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE instead of standard output.")
 def command(log: Path, out: Path | None) -> None:
-    """Make a trace of LOG, what mm-link of Mahimahi logged (--uplink-log, --downlink-log).
+    """Make a trace from LOG, a log of Mahimahi's mm-link (--uplink-log, --downlink-log).
 
-    A link with capacity = { trace = { path = "FILE" } } replays it: so a last hop that mm-link has met comes into a
-    scenario. Traces of Mahimahi need no import; a link reads them as they are.
+    A link with capacity = { trace = { path = "FILE" } } replays the trace. Traces of Mahimahi need no import; a link
+    reads them directly.
 
     \b
     Examples:

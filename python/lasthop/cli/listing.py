@@ -1,4 +1,4 @@
-"""`lasthop list`: what there is by name."""
+"""`lasthop list`: the names that files and commands take."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lasthop.cli.console import print_json, print_table
 _LIBRARY: dict[str, tuple[Kind, str]] = {
     "links": ("presets", "named links of the library"),
     "profiles": ("profiles", "named TCPs of the library"),
-    "scenarios": ("scenarios", "small files that show one thing each"),
+    "scenarios": ("scenarios", "small files, each with one effect to see"),
     "studies": ("studies", "documents whose experiments are repeated"),
 }
 _REGISTRIES = {str(registry["name"]): registry for registry in json.loads(_native.registries())}
 _ALGORITHMS = "algorithms"
 _KINDS = {
     **{name: summary for name, (_, summary) in _LIBRARY.items()},
-    _ALGORITHMS: "what a profile chooses from, axis by axis",
+    _ALGORITHMS: "the choices of a profile, by axis",
     **{name: str(registry["summary"]) for name, registry in _REGISTRIES.items()},
 }
 
@@ -30,8 +30,8 @@ _KINDS = {
 @click.argument("kind", type=click.Choice(list(_KINDS)), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(kind: str | None, as_json: bool) -> None:
-    """List what there is of one KIND: files of the library by name, or what can be written in a file, with an example
-    and its source. Without a KIND, list the kinds.
+    """List the names of one KIND: files of the library, or values that a file can have, each with an example and its
+    source. Without a KIND, list the kinds.
 
     \b
     Examples:

@@ -13,7 +13,9 @@ import click
 
 from lasthop.cli.console import print_json, remark, warn
 from lasthop.cli.names import completing
-from lasthop.cli.summary import print_beside_virtual, print_real_time, print_summary
+from lasthop.cli.options import JSON, OVERRIDES, RESULT_FOLDER, SEED
+from lasthop.cli.real_time_tables import print_beside_virtual, print_real_time
+from lasthop.cli.summary import print_summary
 from lasthop.errors import InputError, RunError
 from lasthop.experiments.real_against_virtual import Compared, compare_runs, measures_of
 from lasthop.real_time.calibration import beyond_calibration
@@ -24,7 +26,7 @@ from lasthop.results.run import Run, RunResult
 from lasthop.scenario import Scenario, load_scenario, run
 
 ROUND_TRIPS = "packets"
-"""The table that round trips are computed from."""
+"""Table from which round trips are computed."""
 
 
 @click.command(name="live")
@@ -36,13 +38,13 @@ ROUND_TRIPS = "packets"
     nargs=2,
     multiple=True,
     metavar="HOST COMMAND",
-    help="Run this in HOST as well, from before the COMMAND until the end; what it writes is kept with the result.",
+    help="Run COMMAND in HOST too, from the start to the end of the run; its output is kept with the result.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Runs in real time.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@SEED
+@OVERRIDES
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Number of runs in real time.")
+@RESULT_FOLDER
+@JSON
 def command(
     file: str,
     program: tuple[str, ...],
@@ -53,16 +55,17 @@ def command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the scenario FILE in real time: each host is a network namespace with this kernel's TCP, joined by the very
-    links that `lasthop run` uses. With a COMMAND, that is run instead of the file's flows, in the first host that no
-    --in names.
+    """Run the scenario FILE in real time: each host is a network namespace with this kernel's TCP, and the links are
+    those of `lasthop run`. A COMMAND runs instead of the file's flows, in the first host that no --in names.
 
-    Packets are released on the wall clock; how late each was is reported, and a run with a release over 10 ms late
-    (`live.tainted_from` is another bound), or with a packet that a device or a socket dropped, is marked as tainted.
-    What matters of the transfers is printed beside the same
-    scenario in virtual time, with a warning where the two differ by more than the kernel does from run to run: --repeat
-    tells how much that is. `lasthop doctor` says whether this machine allows real time, and the remedy; with
-    --calibrate it measures how fast links may be here, and from then on a faster one is warned of.
+    Every workload runs between kernels, with the random numbers that it draws in virtual time. Throughput, losses and
+    round trips are printed beside those of the same scenario in virtual time, with a warning if the two differ by more
+    than the kernel varies from run to run; --repeat measures that.
+
+    Packets are released by the wall clock, and their lateness is reported. A run is marked as tainted if a release was
+    over 10 ms late (`live.tainted_from` sets another bound), or if a device or a socket dropped a packet. `lasthop
+    doctor` says whether this machine allows real time; with --calibrate it measures the fastest link that this machine
+    carries, and `lasthop live` then warns of faster ones.
 
     \b
     Examples:
@@ -73,13 +76,10 @@ def command(
       lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
       lasthop live quickstart --in server 'python3 -m http.server 80' -- sh -c 'curl -s $LASTHOP_ADDRESS_SERVER'
 
-    Every workload runs between kernels, with the numbers that it draws in virtual time. With --out, what the COMMAND
-    writes is shown and kept.
+    A host or a link with `at = "ssh://machine"` is on that machine: lasthop of the same version is started there by
+    ssh, and packets travel as IP in UDP (docs/recipes/several-machines.md).
 
-    Hosts and links with `at = "ssh://machine"` are there: lasthop of the same version is started by ssh, and packets
-    go as IP in UDP (docs/recipes/several-machines.md).
-
-    A COMMAND that fails makes the run fail (status 1); its own status is in the summary.
+    A COMMAND that fails makes the run fail (status 1); its own status is in the summary. --out keeps its output.
     """
     if repeat > 1 and (program or out is not None):
         raise InputError("a COMMAND, or a result folder, is one run", key="--repeat", help="leave it out")
@@ -87,18 +87,30 @@ def command(
     metered = scenario if program else _metered(file, scenario, overrides, seed)
     _warn_of_fast_links(scenario)
     others = [(host, shlex.split(words)) for host, words in programs]
-    with live_result(metered, command=program, programs=others, out=out, quiet_output=as_json) as result:
-        summary = result.summary
-        real = [] if program or _has_program(scenario) else [_measures(result)]
-    real += [_again(metered, others) for _ in range(repeat - 1)]
-    if not as_json:
-        print_summary(summary)
-        print_real_time(summary)
-    compared = compare_runs(real, _measures(run(_without_kernels(metered)))) if real else []
-    _tell(summary, compared, scenario, as_json)
+    is_compared = not program and not _has_program(scenario)
+    summary, measures = _first(metered, program, others, out, is_compared, as_json)
+    measures += [_again(metered, others) for _ in range(repeat - 1)]
+    compared = compare_runs(measures, _measures(run(_without_kernels(metered)))) if measures else []
+    _print(summary, compared, scenario, as_json)
     if out is not None:
         remark(f"wrote {out}")
     fail_with(summary.get("command"))
+
+
+def _first(
+    scenario: Scenario,
+    program: Sequence[str],
+    others: Sequence[Program],
+    out: Path | None,
+    is_compared: bool,
+    as_json: bool,
+) -> tuple[Mapping[str, Any], list[dict[str, float]]]:
+    """Return the summary of the run that is shown, and its measures if it is compared with virtual time."""
+    with live_result(scenario, command=program, programs=others, out=out, quiet_output=as_json) as result:
+        if not as_json:
+            print_summary(result.summary)
+            print_real_time(result.summary)
+        return result.summary, [_measures(result)] if is_compared else []
 
 
 def _warn_of_fast_links(scenario: Scenario) -> None:
@@ -108,13 +120,13 @@ def _warn_of_fast_links(scenario: Scenario) -> None:
 
 
 def _again(scenario: Scenario, programs: Sequence[Program]) -> dict[str, float]:
-    """Return what another run in real time measures."""
+    """Run the scenario in real time once more, and return its measures."""
     with live_result(scenario, programs=programs, quiet_output=True) as result:
         return _measures(result)
 
 
-def _tell(summary: Mapping[str, Any], compared: list[Compared], scenario: Scenario, as_json: bool) -> None:
-    """Print the summary as JSON, or what stands beside virtual time below what is printed of it."""
+def _print(summary: Mapping[str, Any], compared: list[Compared], scenario: Scenario, as_json: bool) -> None:
+    """Print the summary with the comparison as JSON, or the comparison below the tables of the summary."""
     control = congestion_control(scenario)
     if as_json:
         print_json({**summary, **_as_json(compared, control)})
@@ -124,7 +136,7 @@ def _tell(summary: Mapping[str, Any], compared: list[Compared], scenario: Scenar
 
 
 def _metered(file: str, scenario: Scenario, overrides: tuple[str, ...], seed: int | None) -> Scenario:
-    """Return the scenario with its links metered and its packets recorded, for queues and round trips."""
+    """Return the scenario with queues measured and packets recorded, for mean queues and round trips."""
     tables = dict.fromkeys([*scenario.specification["record"]["tables"], ROUND_TRIPS])
     listed = ", ".join(f'"{table}"' for table in tables)
     added = ("measure.links=true", f"record.tables=[{listed}]")
@@ -132,13 +144,13 @@ def _metered(file: str, scenario: Scenario, overrides: tuple[str, ...], seed: in
 
 
 def _without_kernels(scenario: Scenario) -> Scenario:
-    """Return the scenario for virtual time: hosts whose stack is the kernel's have our TCP there."""
+    """Return the scenario for virtual time, with lasthop's TCP in the hosts that have the kernel's stack."""
     ours = [{**host, "stack": "lasthop"} if host.get("stack") == "kernel" else host for host in _hosts(scenario)]
     return replace(scenario, json=json.dumps({**scenario.specification, "hosts": ours}))
 
 
 def _has_program(scenario: Scenario) -> bool:
-    """Whether a program is the stack of some host, which virtual time does not have."""
+    """Whether some host's stack is a program, which cannot run in virtual time."""
     return any(host.get("stack") == "program" for host in _hosts(scenario))
 
 
@@ -156,7 +168,7 @@ def _as_json(compared: list[Compared], control: str) -> dict[str, Any]:
 
 
 def fail_with(ended: Mapping[str, Any] | None) -> None:
-    """A program that did not end well makes the command end with status 1."""
+    """Raise RunError, which ends the command with status 1, if the program in the first host failed."""
     if ended is None or ended["status"] == 0:
         return
     how = f"signal {ended['signal']}" if ended["signal"] is not None else f"status {ended['status']}"

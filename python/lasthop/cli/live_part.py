@@ -1,4 +1,4 @@
-"""`lasthop live-part`: what `lasthop live` starts by ssh on other machines. It is in no list of commands."""
+"""`lasthop live-part`, which `lasthop live` starts by ssh on other machines. The help does not list it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lasthop.real_time.part import main
 
 
 @click.command(name="live-part", hidden=True)
-@click.option("--emulator", is_flag=True, help="Carry the links, not hosts.")
+@click.option("--emulator", is_flag=True, help="Run the emulator, with the links, instead of hosts.")
 def command(emulator: bool) -> int:
-    """Run this machine's part of a real-time run, as standard input says. `lasthop live` starts it by ssh."""
+    """Run this machine's part of a real-time run, controlled through standard input and output."""
     return main(emulator=emulator)

@@ -1,14 +1,14 @@
-"""What a run measured beside bytes and losses, as tables for a reader: transfers, datagrams, milestones, windows."""
+"""Tables of a run's further measures: transfers, datagrams, milestones and measurement windows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from lasthop.cli.console import print_table, stdout
+from lasthop.cli.console import print_line, print_table
 
 Columns = Mapping[str, tuple[str, float]]
-"""A key's words at the head of its column, and what it is multiplied by."""
+"""Header of each key's column, and the factor from the key's unit to the column's."""
 
 _TRANSFERS: Final[Columns] = {
     "transfers": ("transfers", 1),
@@ -48,8 +48,8 @@ _LINK_IN_WINDOW: Final[Columns] = {
 
 
 def print_measured(flows: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]]) -> None:
-    """Print what there is of it; nothing of a run of downloads that nothing was to be measured of."""
-    # A download is one transfer, which the flow's own row tells.
+    """Print a table for each kind of measure that some flow or link has; a plain download has none."""
+    # A download is one transfer, and the row of its flow says all about it.
     transfers = [flow for flow in flows if flow.get("transfers", 0) > 1]
     _print("Transfers:", ("flow",), transfers, _TRANSFERS)
     datagrams = [flow for flow in flows if flow.get("frame_loss") is not None]
@@ -71,7 +71,7 @@ def _title(window: Mapping[str, Any]) -> str:
 
 
 def _within(rows: Sequence[Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:
-    """Of each flow or link that had something to do in a window: its names, and its numbers there."""
+    """Yield the names and the window's numbers of each flow or link that had traffic in the window."""
     for row in rows:
         for window in row.get("windows", ()):
             if window["window"] == name and (window.get("segments_sent") or window.get("packets_in")):
@@ -79,11 +79,11 @@ def _within(rows: Sequence[Mapping[str, Any]], name: str) -> Iterator[Mapping[st
 
 
 def _print(title: str | None, names: Sequence[str], rows: Sequence[Mapping[str, Any]], columns: Columns) -> None:
-    """Print the rows, if there are any, with the columns of which a row has a number."""
+    """Print the rows, if there are any, with the columns that have a number in some row."""
     if not rows:
         return
     told = {key: column for key, column in columns.items() if any(row.get(key) is not None for row in rows)}
-    stdout.print("" if title is None else f"\n{title}")
+    print_line("" if title is None else f"\n{title}")
     head = [*names, *(words for words, _ in told.values())]
     print_table(None, head, [[*(row[name] for name in names), *_numbers(row, told)] for row in rows])
 

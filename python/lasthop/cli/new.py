@@ -1,4 +1,4 @@
-"""`lasthop new`: a scenario file to begin with, from a few answers."""
+"""`lasthop new`: a first scenario file, from a few answers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from lasthop.errors import InputError
 from lasthop.scenario import parse_scenario
 
 DELAY = "25 ms"
-"""One-way propagation delay where none is given."""
+"""Default one-way propagation delay."""
 QUEUE = "100 packets"
-"""Limit of the queue where none is given."""
+"""Default limit of the queue."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What the file is made of. `link` is a preset; without one, `rate`, `delay` and `queue` describe the link.
+    """The values of the file. `link` is a preset; without one, `rate`, `delay` and `queue` describe the link.
 
-    Empty texts are what was not said; a preset has a queue of its own.
+    An empty string is a value that was not given; a preset has its own queue.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Answers:
 @click.argument("name")
 @click.option("--link", metavar="PRESET", help="A link of `lasthop list links`.")
 @click.option("--rate", metavar="RATE", help='Instead of a preset: "10 Mbit/s", in both directions.')
-@click.option("--delay", metavar="TIME", help="Its one-way propagation delay [25 ms].")
-@click.option(
-    "--queue", metavar="LIMIT", help='The limit of its queue, in packets, bytes or time: "500 ms" [100 packets].'
-)
+@click.option("--delay", metavar="TIME", help="One-way propagation delay of the link [25 ms].")
+@click.option("--queue", metavar="LIMIT", help='Queue limit in packets, bytes or time, such as "500 ms" [100 packets].')
 @click.option("--profile", metavar="NAME", help="The sender's TCP [linux-6].")
-@click.option("--flows", type=click.IntRange(1, 1000), default=1, show_default=True, help="Downloads side by side.")
-@click.option("--bytes", "amount", metavar="SIZE", default="5 MB", show_default=True, help="What each of them carries.")
+@click.option(
+    "--flows", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of parallel downloads."
+)
+@click.option("--bytes", "amount", metavar="SIZE", default="5 MB", show_default=True, help="Bytes of each download.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The file [NAME.toml].")
 def command(
     name: str,
@@ -61,10 +61,10 @@ def command(
     amount: str,
     out: Path | None,
 ) -> None:
-    """Write a scenario file NAME.toml to begin with: a server, a mobile host, the link between them, a download.
+    """Write a first scenario file NAME.toml: a server, a mobile host, the link between them, and a download.
 
-    In a terminal it asks for the link and for the sender's TCP where they are not given. The file is commented, and it
-    runs as it is.
+    In a terminal it asks for the link and the sender's TCP if they are not given. The file has comments, and it runs
+    without changes.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def command(
     """
     target = out or Path(f"{name}.toml")
     if target.exists():
-        raise InputError("exists, and is left alone", file=str(target), help="choose another name, or --out")
+        raise InputError("exists, and is not overwritten", file=str(target), help="choose another name, or --out")
     if link and (rate or delay):
         raise InputError("a preset has its own rate and delay", help="leave out --link, or --rate and --delay")
     link = link or ("" if rate else _asked("Link", "presets", "lte"))
@@ -90,7 +90,7 @@ def command(
 
 
 def _asked(question: str, kind: catalogue.Kind, default: str) -> str:
-    """Ask where somebody is there to answer; else take the default."""
+    """Ask the user if standard input and error are a terminal; else return the default."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return default
     names = [entry.name for entry in catalogue.entries(kind)]
@@ -100,9 +100,9 @@ def _asked(question: str, kind: catalogue.Kind, default: str) -> str:
 
 
 def scenario_text(answers: Answers) -> str:
-    """Return the file."""
+    """Return the text of the file."""
     return f"""\
-# What this shows, and where to look. Each key is told of in docs/reference/scenario.md, and can be changed on the
+# What this shows, and where to look. docs/reference/scenario.md describes each key; any key can be changed on the
 # command line: lasthop run {answers.name}.toml --set links.lasthop.down.queue.discipline=codel
 name = "{answers.name}"
 
@@ -120,7 +120,7 @@ from = "server"
 to = "mobile"
 bytes = "{answers.amount}"
 {_count_text(answers)}
-# What is kept with --out: for pictures, `lasthop explain`, `lasthop report`, and Wireshark.
+# Recorded with --out: for pictures, `lasthop explain`, `lasthop report`, and Wireshark.
 [record]
 tables = ["segments", "tcp", "packets", "queue"]
 captures = ["server"]
@@ -136,8 +136,8 @@ def _preset_text(preset: str, queue: str) -> str:
         if queue:
             raise InputError("a shared channel has no queue of its own", help="leave --queue out")
         return f"""\
-# A shared channel stands in the place of the direction "down"; further links may bring more users to it (`channel`).
-# `lasthop show {preset}` has what it is, `lasthop list schedulers` the rules of service: cell.scheduler = "max-rate"
+# A shared channel replaces the direction "down"; further links can add users to it (`channel`). `lasthop show {preset}`
+# describes it, `lasthop list schedulers` lists its schedulers: cell.scheduler = "max-rate"
 [[links]]
 name = "lasthop"
 between = ["server", "mobile"]
@@ -146,8 +146,8 @@ up = {{}}
 """
     own = f'{{ queue = {{ limit = "{queue}" }} }}' if queue else "{}"
     return f"""\
-# The direction "down" leads from the first to the second. `lasthop show {preset}` has the rates, delays, queues; what
-# is written under down and up replaces them: down = {{ queue = {{ limit = "50 packets" }} }}
+# The direction "down" leads from the first to the second. `lasthop show {preset}` has the rates, delays, queues; keys
+# under down and up replace them: down = {{ queue = {{ limit = "50 packets" }} }}
 [[links]]
 name = "lasthop"
 between = ["server", "mobile"]
@@ -167,7 +167,7 @@ def _own_link_text(answers: Answers) -> str:
     delay, queue = answers.delay or DELAY, answers.queue or QUEUE
     one = f'{{ rate = "{answers.rate}", propagation = "{delay}", queue = {{ limit = "{queue}" }} }}'
     return f"""\
-# The direction "down" leads from the first to the second. docs/reference/link.md has what else a link may do.
+# The direction "down" leads from the first to the second. docs/reference/link.md has all keys of a link.
 [[links]]
 name = "lasthop"
 between = ["server", "mobile"]

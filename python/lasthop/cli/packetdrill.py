@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lasthop.cli.console import complain, print_json, remark, stdout
+from lasthop.cli.console import complain, print_json, print_line, remark
 from lasthop.errors import InputError
 from lasthop.packetdrill import Refusal, ScriptResult, run_scripts
 
@@ -14,12 +14,12 @@ from lasthop.packetdrill import Refusal, ScriptResult, run_scripts
 @click.option("--profile", default="linux-6", show_default=True, help="The TCP under test, of `lasthop list profiles`.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(files: tuple[str, ...], profile: str, as_json: bool) -> int:
-    """Run packetdrill scripts in virtual time, as they are written, against the TCP of a profile.
+    """Run unmodified packetdrill scripts in virtual time against the TCP of a profile.
 
-    System calls, segments with their options, settings of the kernel (sysctl) and assertions on tcp_info are those of
-    packetdrill. What goes out is compared as packetdrill does, large sends joined. Settings that no key of a profile
-    stands for are said and left out. A script that cannot be run is named with its line and the remedy, and the others
-    are run. The exit status is 1 if a script fails, 2 if one cannot be run.
+    System calls, segments with their options, kernel settings (sysctl) and assertions on tcp_info are those of
+    packetdrill. Outgoing segments are compared as packetdrill does, with large sends joined. A setting that no key of a
+    profile stands for is reported and skipped. A script that cannot be run is reported with its line and the remedy,
+    and the others run. The exit status is 1 if a script fails, 2 if one cannot be run.
 
     \b
     Examples:
@@ -35,7 +35,7 @@ def command(files: tuple[str, ...], profile: str, as_json: bool) -> int:
             _print(result)
         passed = sum(result.passed for result in results)
         more = f", {len(refused)} could not be run" if refused else ""
-        stdout.print(f"{passed} of {len(files)} passed{more}")
+        print_line(f"{passed} of {len(files)} passed{more}")
     for one in refused:
         complain(_words(one))
     if refused:
@@ -51,11 +51,11 @@ def _print(result: ScriptResult) -> None:
     for note in result.notes:
         remark(f"{result.file}: {note}")
     if result.passed:
-        stdout.print(f"passed  {result.file}")
+        print_line(f"passed  {result.file}")
         return
-    stdout.print(f"FAILED  {result.file}:{result.line}")
-    stdout.print(f"        expected  {result.expected}")
-    stdout.print(f"        got       {result.got}")
+    print_line(f"FAILED  {result.file}:{result.line}")
+    print_line(f"        expected  {result.expected}")
+    print_line(f"        got       {result.got}")
     for entry in result.timeline:
         line = "" if entry.line is None else str(entry.line)
-        stdout.print(f"        {entry.at_s:>12} {line:>5}  {entry.text}")
+        print_line(f"        {entry.at_s:>12} {line:>5}  {entry.text}")

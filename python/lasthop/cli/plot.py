@@ -19,17 +19,17 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
 
 @click.command(
     name="plot",
-    epilog=f"\b\nKinds, and the tables that each is drawn from ([record] tables keeps them):\n{_KIND_LINES}",
+    epilog=f"\b\nKinds, with the tables that each is drawn from ([record] tables):\n{_KIND_LINES}",
 )
 @click.argument("result", type=click.Path(path_type=Path))
 @click.argument("kind", type=click.Choice([kind.id for kind in KINDS]), metavar="KIND")
-@click.option("--flow", help="The flow to show (the first four, unless given).")
+@click.option("--flow", help="The flow to show [the first four].")
 @click.option(
     "--link",
     "links",
     multiple=True,
     metavar="NAME[.down|.up]",
-    help="A link whose queue to show; may be repeated (those with most drops, unless given).",
+    help="A link whose queue to show; may be repeated [those with most drops].",
 )
 @click.option(
     "--with",
@@ -39,16 +39,26 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
     metavar="RESULT",
     help="Another run to draw beside RESULT; may be repeated.",
 )
-@click.option("--from", "start_s", type=float, callback=a_number, metavar="SECONDS", help="Where the time axis begins.")
-@click.option("--to", "end_s", type=float, callback=a_number, metavar="SECONDS", help="Where the time axis ends.")
-@click.option("--unit", type=click.Choice(["bytes", "segments"]), default="bytes", help="Of sequence numbers.")
-@click.option("--width", type=click.Choice(["column", "page"]), default="page", help="Of the picture, in a paper.")
-@click.option("--title", help="Words above the picture; empty for none.")
-@click.option("--table", help="Which table of a study's rows.")
-@click.option("--metric", help="Which metric of a study's rows.")
-@click.option("--format", "picture_format", type=click.Choice(FORMATS), default="svg", help="Unless --out says it.")
+@click.option(
+    "--from", "start_s", type=float, callback=a_number, metavar="SECONDS", help="Start of the time axis, in seconds."
+)
+@click.option(
+    "--to", "end_s", type=float, callback=a_number, metavar="SECONDS", help="End of the time axis, in seconds."
+)
+@click.option("--unit", type=click.Choice(["bytes", "segments"]), default="bytes", help="Unit of sequence numbers.")
+@click.option("--width", type=click.Choice(["column", "page"]), default="page", help="Width of the picture in a paper.")
+@click.option("--title", help="Title of the picture; empty for none.")
+@click.option("--table", help="Table of a study.")
+@click.option("--metric", help="Metric of a study.")
+@click.option(
+    "--format",
+    "picture_format",
+    type=click.Choice(FORMATS),
+    default="svg",
+    help="Format, if the suffix of --out does not say it.",
+)
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The picture [RESULT/KIND.svg].")
-@click.option("--show", is_flag=True, help="Show it in the terminal, or in a window, too.")
+@click.option("--show", is_flag=True, help="Also show it in the terminal, or in a window.")
 def command(
     result: Path,
     kind: str,
@@ -74,7 +84,7 @@ def command(
     picture = draw(kind, source, View(**view, beside=beside))
     for table in kind_of(kind).uses:
         if table not in source.table_names:
-            remark(f"without what the table {table!r} would add: it was not recorded")
+            remark(f"the table {table!r} was not recorded, so the picture lacks what it would add")
     if note := note_of(picture):
         remark(note)
     remark(f"wrote {save(picture, target)}")

@@ -15,8 +15,8 @@ from lasthop.cli.console import remark
 def command(results: tuple[Path, ...], out: Path | None) -> None:
     """Write one self-contained page of RESULT, a folder that `lasthop run` or `live` wrote with --out.
 
-    The page needs no network: summary, time-sequence diagram, windows, round trips and queues on one time axis, which
-    zoom together. Of several results it shows one at a time, and their figures side by side.
+    The page needs no network. It has the summary, and the time-sequence diagram, windows, round trips and queues on one
+    time axis, which zoom together. Of several results it shows one at a time, and the figures of all side by side.
 
     \b
     Examples:

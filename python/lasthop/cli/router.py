@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
 from lasthop import _native, catalogue
-from lasthop.cli.console import a_number, print_json, remark, shown, stderr
+from lasthop.cli.console import a_number, print_json, remark, rich_console, shown
 from lasthop.cli.names import completing
+from lasthop.cli.options import OVERRIDES, SEED
 from lasthop.scenario import load_scenario
 
 
@@ -25,9 +24,9 @@ from lasthop.scenario import load_scenario
     metavar="PLACE PLACE",
     help="Network namespaces (of `ip netns`, or files) or interfaces, in the order of the file's two hosts.",
 )
-@click.option("--name", help="What `lasthop set` calls it [the scenario's name].")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
+@click.option("--name", help="Name of the router for `lasthop set` [the scenario's name].")
+@SEED
+@OVERRIDES
 @click.option("--every", type=float, default=1.0, show_default=True, callback=a_number, help="Seconds between lines.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def command(
@@ -41,10 +40,10 @@ def command(
 ) -> int:
     """Forward real traffic between two places through the links of the scenario FILE, until Ctrl-C or SIGTERM.
 
-    In a network namespace the router makes a device with the address of the file's host, and everything without
-    another route leaves by it. Of an interface it takes what comes in there and would be forwarded; forwarding and a
-    routing rule are announced, and taken back at the end. `lasthop set NAME KEY=VALUE` changes keys of links meanwhile:
-    what waits in a queue then waits in the new one. Flows of the file are not run.
+    In a network namespace the router makes a device with the address of the file's host, and the default route of the
+    namespace leads to it. From an interface it takes the packets that arrive there and would be forwarded; forwarding
+    and a routing rule are set up for that, announced, and removed at the end. `lasthop set NAME KEY=VALUE` changes keys
+    of links during the run; packets in a queue move to the new queue. The flows of the file are not run.
 
     \b
     Examples:
@@ -53,7 +52,7 @@ def command(
       lasthop set lab links.lasthop.down.rate="1 Mbit/s" links.lasthop.down.propagation="80 ms"
     """
     scenario = load_scenario(file, overrides=overrides, seed=seed)
-    display = _Lines(every) if as_json or not stderr.is_terminal else _Screen()
+    display = _Lines(every) if as_json or not sys.stderr.isatty() else _Screen()
     with display:
         last = _native.router(
             file,
@@ -74,13 +73,13 @@ def command(
 
 
 class _Rates:
-    """Rates since the state before."""
+    """Rates between one state and the next."""
 
     def __init__(self) -> None:
         self.before: dict[str, Any] = {"elapsed_s": 0.0, "links": []}
 
     def of(self, state: dict[str, Any]) -> list[tuple[str, float, int, int, int]]:
-        """Return of each direction its name, Mbit/s, packets and bytes that wait, and drops."""
+        """Return the name, Mbit/s, waiting packets, waiting bytes and drops of each direction."""
         seconds = max(state["elapsed_s"] - self.before["elapsed_s"], 1e-9)
         old = {link["name"]: link["bytes_out"] for link in self.before["links"]}
         self.before = state
@@ -97,7 +96,7 @@ class _Rates:
 
 
 class _Lines:
-    """A line of text now and then, where nobody looks at a terminal."""
+    """A line of text every `every` seconds, for output that is not a terminal."""
 
     def __init__(self, every: float) -> None:
         self.every = every
@@ -123,10 +122,12 @@ class _Lines:
 
 
 class _Screen:
-    """A table that is drawn anew in its place."""
+    """A table on the terminal, redrawn in place."""
 
     def __init__(self) -> None:
-        self.live = Live(console=stderr, transient=True, auto_refresh=False)
+        from rich.live import Live
+
+        self.live = Live(console=rich_console(sys.stderr), transient=True, auto_refresh=False)
         self.rates = _Rates()
 
     def __enter__(self) -> _Screen:
@@ -137,6 +138,9 @@ class _Screen:
         self.live.__exit__(*error)
 
     def show(self, text: str) -> None:
+        from rich.table import Table
+        from rich.text import Text
+
         state = json.loads(text)
         table = Table(box=None, header_style="bold", title=f"{state['elapsed_s']:.0f} s", title_justify="left")
         table.add_column("Link")

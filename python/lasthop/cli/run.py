@@ -8,24 +8,25 @@ from typing import Any
 
 import click
 
-from lasthop.cli.console import print_json, progress_bar, progress_line, remark
+from lasthop.cli.console import print_json, remark
 from lasthop.cli.names import completing
-from lasthop.cli.summary import print_replications, print_summary
-from lasthop.cli.sweep_tables import print_sweep
+from lasthop.cli.options import JSON, OVERRIDES, RESULT_FOLDER, SEED
+from lasthop.cli.progress import ProgressLine
+from lasthop.cli.summary import print_summary
 from lasthop.errors import InputError
-from lasthop.experiments.replications import Replications, replicate
-from lasthop.experiments.sweeps import check_sweep_target, parse_axis, sweep
 from lasthop.scenario import Scenario, load_scenario, run_to_folder, summary_of
 
 
 @click.command(name="run")
 @click.argument("file", shell_complete=completing("scenarios"))
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
-@click.option("--replications", type=click.IntRange(2), help="Run it under so many seeds, and tell means.")
-@click.option("--sweep", "axes", multiple=True, metavar="PATH=VALUE,…", help="Vary one key; again for a grid.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@SEED
+@OVERRIDES
+@click.option("--replications", type=click.IntRange(2), help="Number of seeds to run it under; prints means.")
+@click.option(
+    "--sweep", "axes", multiple=True, metavar="PATH=VALUE,…", help="Vary one key; repeat the option for a grid."
+)
+@RESULT_FOLDER
+@JSON
 def command(
     file: str,
     seed: int | None,
@@ -37,11 +38,11 @@ def command(
 ) -> None:
     """Run the scenario FILE (a path, or a name of `lasthop list scenarios`) in virtual time.
 
-    The same file and seed give the same run, to the bit. With --out the result is written as a folder: run.json,
-    the tables as Parquet, the captures as pcapng (what is recorded stands under [record] in the file).
-    With --replications it runs under that many seeds, from its own on; measures are means with their 95 % intervals
-    (Student's t), and nothing is recorded.
-    With --sweep it runs once for each value, or for every combination of values of several keys; --out keeps the grid
+    The same file and seed give the same run, to the bit. --out writes the result as a folder: run.json, the tables as
+    Parquet, the captures as pcapng. [record] in the file says what is recorded.
+    --replications runs it under that number of seeds, the first one its own; measures are means with their 95 %
+    intervals (Student's t), and nothing is recorded.
+    --sweep runs it once for each value, or for every combination of the values of several keys; --out writes the grid
     as sweep.json, sweep.parquet (a row for each flow of each run) and a chart.
 
     \b
@@ -54,40 +55,52 @@ def command(
       lasthop run three-cubic --sweep links.access.down.queue.discipline=tail-drop,codel,fq-codel --replications 5
     """
     if axes:
-        return _sweep(file, axes, overrides, seed, replications or 1, out, as_json)
-    scenario = load_scenario(file, overrides=overrides, seed=seed)
-    if replications is not None:
-        if out is not None:
-            raise InputError(
-                "a result folder holds one run",
-                key="--out",
-                help="leave out --replications, or keep what --json prints",
-            )
-        seeds = range(scenario.seed, scenario.seed + replications)
-        found = _replicate_with_progress([load_scenario(file, overrides=overrides, seed=each) for each in seeds])
-        return print_json(found.to_json()) if as_json else print_replications(found)
+        _sweep(file, axes, overrides, seed, replications or 1, out, as_json)
+    elif replications is not None:
+        _replicate(file, overrides, seed, replications, out, as_json)
+    else:
+        _run(load_scenario(file, overrides=overrides, seed=seed), out, as_json)
+
+
+def _run(scenario: Scenario, out: Path | None, as_json: bool) -> None:
+    """Run the scenario once, into a folder if there is one, and print its summary."""
     summary = _run_with_progress(scenario, out)
     if out is not None:
         remark(f"wrote {out}")
     if as_json:
         print_json(summary)
-    else:
-        windows = scenario.specification.get("measure", {}).get("windows", ())
-        print_summary(summary, [window["name"] for window in windows])
-    return None
+        return
+    windows = scenario.specification.get("measure", {}).get("windows", ())
+    print_summary(summary, [window["name"] for window in windows])
 
 
 def _run_with_progress(scenario: Scenario, out: Path | None) -> Mapping[str, Any]:
     """Run the scenario and return its summary."""
-    with progress_line() as line:
-        task = line.add_task(scenario.name, total=None)
-
-        def progress(seconds: float) -> None:
-            line.update(task, completed=seconds)
-
+    with ProgressLine(scenario.name, "s of the run", has_bar=False) as line:
         if out is None:
-            return summary_of(scenario, progress=progress)
-        return run_to_folder(scenario, out, progress=progress).summary
+            return summary_of(scenario, progress=line.update)
+        return run_to_folder(scenario, out, progress=line.update).summary
+
+
+def _replicate(
+    file: str, overrides: tuple[str, ...], seed: int | None, replications: int, out: Path | None, as_json: bool
+) -> None:
+    """Run the scenario under several seeds, and print the means."""
+    from lasthop.cli.replication_tables import print_replications
+    from lasthop.experiments.replications import replicate
+
+    scenario = load_scenario(file, overrides=overrides, seed=seed)
+    if out is not None:
+        help = "leave out --replications, or keep what --json prints"
+        raise InputError("a result folder holds one run", key="--out", help=help)
+    seeds = range(scenario.seed, scenario.seed + replications)
+    scenarios = [load_scenario(file, overrides=overrides, seed=each) for each in seeds]
+    with ProgressLine(scenario.name, "runs", replications) as line:
+        found = replicate(scenarios, tick=line.update)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_replications(found)
 
 
 def _sweep(
@@ -99,20 +112,15 @@ def _sweep(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the grid, write it where it is to be kept, and print it."""
+    """Run the grid, write it into the folder if there is one, and print it."""
+    from lasthop.cli.sweep_tables import print_sweep
+    from lasthop.experiments.sweeps import check_sweep_target, parse_axis, sweep
+
     grid = [parse_axis(axis) for axis in axes]
     if out is not None:
         check_sweep_target(out)
-    with progress_bar("runs") as bar:
-        task = bar.add_task("sweep", total=None)
-        found = sweep(
-            file,
-            grid,
-            replications=replications,
-            seed=seed,
-            overrides=overrides,
-            tick=lambda done, all_: bar.update(task, completed=done, total=all_),
-        )
+    with ProgressLine("sweep", "runs") as line:
+        found = sweep(file, grid, replications=replications, seed=seed, overrides=overrides, tick=line.update)
     if out is not None:
         found.write(out)
         remark(f"wrote {out}")
@@ -120,9 +128,3 @@ def _sweep(
         print_json(found.to_json())
     else:
         print_sweep(found)
-
-
-def _replicate_with_progress(scenarios: list[Scenario]) -> Replications:
-    with progress_bar("runs") as bar:
-        task = bar.add_task(scenarios[0].name, total=len(scenarios))
-        return replicate(scenarios, tick=lambda done: bar.update(task, completed=done))

@@ -1,4 +1,4 @@
-"""`lasthop serve-file`: our own TCP as the server of real clients."""
+"""`lasthop serve-file`: lasthop's TCP as the server of real clients."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from lasthop import _native
-from lasthop.cli.console import print_json, remark, stdout
+from lasthop.cli.console import print_json, print_line, remark
 from lasthop.cli.names import completing
+from lasthop.cli.options import LINKS, QUIET, SEED_OF_LINKS, overrides_of_host
 from lasthop.errors import InputError
 from lasthop.fetching import gain_of
 from lasthop.fetching.scenarios import RECORDS, server_scenario
@@ -31,26 +32,13 @@ from lasthop.scenario import in_memory
     metavar="NAME|FILE",
     help="The server's TCP.",
 )
-@click.option("--against", metavar="NAME|FILE", help="Every other connection has this TCP, and the gain is told.")
+@click.option("--against", metavar="NAME|FILE", help="Give every other connection this TCP, and print the gain.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
-@click.option(
-    "--link",
-    "links",
-    multiple=True,
-    metavar="PRESET|FILE",
-    shell_complete=completing("presets"),
-    help="A link of `lasthop list links`, or a file like one; down leads to the clients.",
-)
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream of the links.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Override a key: links.lte.down.rate=…, or hosts.server.tcp.… of the profile.",
-)
+@LINKS
+@SEED_OF_LINKS
+@overrides_of_host("server")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR at the end.")
-@click.option("--quiet", is_flag=True, help="Do not say on standard error what is set up and changed.")
+@QUIET
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a connection, and the gain at the end.")
 def command(
     file: Path,
@@ -65,12 +53,12 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Serve FILE over HTTP by our own TCP, through emulated links, until Ctrl-C or SIGTERM, and say of each connection
-    what its sender did.
+    """Serve FILE over HTTP with lasthop's TCP, through emulated links, until Ctrl-C or SIGTERM, and print what the
+    sender of each connection did.
 
-    As root the URL that is printed is reached by every program of this machine, and from outside by this machine's
-    address and --port. With a COMMAND that is run beside it, with the URL in $LASTHOP_URL, and the server ends with it;
-    without root it has to have one. The exit status is that of COMMAND.
+    As root, every program of this machine can use the URL that is printed, and other machines use this machine's
+    address and --port. A COMMAND runs with the URL in $LASTHOP_URL, and the server ends when it does; without root a
+    COMMAND is required. The exit status is that of COMMAND.
 
     \b
     Examples:
@@ -109,7 +97,7 @@ def command(
 
 
 class _Connections:
-    """The connections so far, a line each."""
+    """Prints a line for each connection, and the gain of the first profile at the end."""
 
     def __init__(self, profiles: list[str], size: int, as_json: bool) -> None:
         self.profiles = profiles
@@ -118,7 +106,7 @@ class _Connections:
         self.goodputs: list[list[float]] = [[] for _ in profiles]
 
     def tell(self, text: str) -> None:
-        """Tell of a connection that is over."""
+        """Print a connection that has ended; `text` is its summary as JSON."""
         told = json.loads(text)
         flow, name = told["flow"], self.profiles[told["profile"]]
         if told["broken"] is None and flow["bytes"] >= self.size and flow["throughput_Bps"]:
@@ -126,21 +114,21 @@ class _Connections:
         if self.as_json:
             print_json({**told, "profile": name})
         else:
-            stdout.print(f"{told['peer']}  {name}: {_in_words(told, flow)}")
+            print_line(f"{told['peer']}  {name}: {_in_words(told, flow)}")
 
     def tell_gain(self) -> None:
-        """Tell what the first profile gained, where there are pairs of whole transfers."""
+        """Print the gain of the first profile over the second, from pairs of complete transfers."""
         if len(self.profiles) < 2:
             return
         pairs = min(map(len, self.goodputs))
         if pairs == 0:
-            remark("no pair of whole transfers: nothing can be compared")
+            remark("no pair of complete transfers: nothing can be compared")
             return
         gain = gain_of(self.goodputs[0][:pairs], self.goodputs[1][:pairs])
         if self.as_json:
             print_json({"gain": gain.to_json()})
         else:
-            stdout.print(f"{self.profiles[0]} against {self.profiles[1]}: {gain.in_words()}")
+            print_line(f"{self.profiles[0]} against {self.profiles[1]}: {gain.in_words()}")
 
 
 def _in_words(told: dict[str, Any], flow: dict[str, Any]) -> str:

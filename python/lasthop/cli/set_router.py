@@ -1,4 +1,4 @@
-"""`lasthop set`: changes the links of a router that runs."""
+"""`lasthop set`: changes the links of a running router."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ LONGEST_ANSWER_S = 10.0
 @click.command(name="set")
 @click.argument("name")
 @click.argument("overrides", nargs=-1, required=True, metavar="KEY=VALUE…")
-@click.option("--json", "as_json", is_flag=True, help="Print what is set in all, as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print all keys that are set, as one JSON object.")
 def command(name: str, overrides: tuple[str, ...], as_json: bool) -> None:
     """Change keys of links of the router NAME, which `lasthop router` runs in this network namespace.
 
-    Keys are those of scenario files. A change that makes no sense is refused (status 2), and the router goes on as it
-    was.
+    Keys are those of scenario files. A change that is not valid is refused (status 2), and the router keeps its links.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`lasthop shell`: a program behind an emulated link."""
+"""`lasthop shell`: a program at one end of an emulated link."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from lasthop import _native
 from lasthop.cli.console import remark
 from lasthop.cli.names import completing
+from lasthop.cli.options import QUIET, SEED
 from lasthop.scenario.links import scenario_of_links
 
 
@@ -24,12 +25,12 @@ from lasthop.scenario.links import scenario_of_links
     required=True,
     metavar="PRESET|FILE",
     shell_complete=completing("presets"),
-    help="A link of `lasthop list links`, or a file like one; several are crossed one behind the other.",
+    help="A link of `lasthop list links`, or a file like one; repeat the option for links in series.",
 )
-@click.option("--outside", metavar="COMMAND", help="Run this at the far end until the program ends.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
+@click.option("--outside", metavar="COMMAND", help="Run COMMAND at the far end until the program ends.")
+@SEED
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a key: links.lte.down.rate=…")
-@click.option("--quiet", is_flag=True, help="Do not say on standard error what is set up and changed.")
+@QUIET
 def command(
     program: tuple[str, ...],
     links: tuple[str, ...],
@@ -40,12 +41,12 @@ def command(
 ) -> int:
     """Run COMMAND, or your shell, in a network namespace behind an emulated link.
 
-    As root the far end is this machine: its services are at $LASTHOP_GATEWAY, and the way leads on by its own
-    connection, with address translation and forwarding that are taken back at the end. Without root the far end is a
-    network of its own, with nothing but what --outside runs there. Shells nest. Only IPv4 crosses the link.
+    As root, the far end of the link is this machine: its services are at $LASTHOP_GATEWAY, and traffic continues by its
+    own connection; address translation and forwarding are set up for that and removed at the end. Without root, the far
+    end is a separate network with only the program of --outside. Shells nest. Only IPv4 crosses the link.
 
-    The exit status is that of COMMAND, or 128 and the number of the signal that ended it; 2 and 1 are also lasthop's
-    own where it cannot begin.
+    The exit status is that of COMMAND, or 128 plus the number of the signal that ended it. lasthop itself exits with 2
+    or 1 if it cannot start.
 
     \b
     Examples:
@@ -57,7 +58,7 @@ def command(
     """
     scenario = scenario_of_links(links, overrides=overrides, seed=seed)
     words = list(program) or [os.environ.get("SHELL", "/bin/sh")]
-    # Ctrl-C is for the program, which shares the terminal. A handler, unlike "ignore", does not pass to it.
+    # Ctrl-C is meant for the program, which shares the terminal. It inherits "ignore", but not a handler.
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
     signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
     say = (lambda _line: None) if quiet else (lambda line: remark(f"lasthop: {line}"))

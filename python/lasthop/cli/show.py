@@ -1,4 +1,4 @@
-"""`lasthop show`: what the library says of one name."""
+"""`lasthop show`: a file of the library, or an entry of a registry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lasthop import _native, catalogue
-from lasthop.cli.console import print_json, stdout
+from lasthop.cli.console import print_json, print_line
 from lasthop.cli.names import completing
 from lasthop.errors import InputError
 
@@ -23,7 +23,7 @@ _KINDS: dict[catalogue.Kind, str] = {
 
 @dataclass(frozen=True)
 class Shown:
-    """What one kind of thing of that name is: a file of the library, or an entry of a registry."""
+    """What is shown of a name: its kind, its file if it has one, and the text."""
 
     kind: str
     name: str
@@ -35,8 +35,8 @@ class Shown:
 @click.argument("name", shell_complete=completing("scenarios", "profiles", "presets", "studies"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def command(name: str, as_json: bool) -> None:
-    """Show NAME: a scenario, a profile, a link or a study of the library with its sources, or an algorithm, a queue, a
-    workload or whatever else `lasthop list` names, with an example and its source.
+    """Show NAME: a scenario, profile, link or study of the library with its sources, or an algorithm, queue, workload
+    or anything else that `lasthop list` lists, with an example and its source.
 
     \b
     Examples:
@@ -52,9 +52,9 @@ def command(name: str, as_json: bool) -> None:
         return
     for place, shown in enumerate(found):
         if place:
-            stdout.print()
-        stdout.print(f"{shown.kind} {shown.name}{f'  ({shown.path})' if shown.path else ''}", style="bold")
-        stdout.print(shown.text.rstrip())
+            print_line()
+        print_line(f"{shown.kind} {shown.name}{f'  ({shown.path})' if shown.path else ''}", style="bold")
+        print_line(shown.text.rstrip())
 
 
 def _files(name: str) -> list[Shown]:
@@ -67,7 +67,7 @@ def _files(name: str) -> list[Shown]:
 
 
 def _entries(name: str) -> list[Shown]:
-    """The entries of that name in the axes of TCP and in the other registries."""
+    """Return the entries of that name in the axes of TCP and in the other registries."""
     axes = [(f"algorithm of {axis['name']}", axis["entries"]) for axis in json.loads(_native.algorithms())]
     registries = [(str(each["name"]), each["entries"]) for each in json.loads(_native.registries())]
     return [
@@ -90,7 +90,7 @@ def _described(entry: dict[str, Any]) -> str:
 
 
 def names() -> list[str]:
-    """Return everything that can be shown."""
+    """Return all names that can be shown."""
     files = [entry.name for kind in _KINDS for entry in catalogue.entries(kind)]
     registered = [
         _name(entry)
@@ -104,4 +104,4 @@ def _nearest(name: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, names(), n=4, cutoff=0.5)
-    return f"did you mean {', '.join(near)}?" if near else "`lasthop list` says what there is"
+    return f"did you mean {', '.join(near)}?" if near else "`lasthop list` lists the names"

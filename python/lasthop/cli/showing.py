@@ -1,4 +1,4 @@
-"""A picture before the user's eyes: in the terminal by its protocol for images, in a window, or in coloured blocks."""
+"""Shows a picture: in the terminal by its image protocol, in a window, or as coloured blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Pixels = npt.NDArray[np.uint8]
 
 
 def show_picture(figure: Figure, file: Path) -> None:
-    """Show a figure that was written to `file`. Raises InputError where there is neither a terminal nor a display."""
+    """Show a figure that was written to `file`. Raises InputError if there is neither a terminal nor a display."""
     way = way_of(os.environ, is_terminal=sys.stdout.isatty())
     if way == "window":
         subprocess.Popen(["xdg-open", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -45,7 +45,7 @@ def show_picture(figure: Figure, file: Path) -> None:
 
 
 def way_of(environment: Mapping[str, str], *, is_terminal: bool) -> str:
-    """Say how: "kitty" or "iterm" where the terminal shows images, "window" on a desktop, else "blocks"."""
+    """Return how to show a picture: "kitty" or "iterm" on terminals with images, "window" on a desktop, or "blocks"."""
     if is_terminal:
         if "KITTY_WINDOW_ID" in environment or environment.get("TERM_PROGRAM") in ("ghostty", "WezTerm"):
             return "kitty"
@@ -59,7 +59,7 @@ def way_of(environment: Mapping[str, str], *, is_terminal: bool) -> str:
 
 
 def kitty(png: bytes) -> Iterator[str]:
-    """A PNG in Kitty's graphics protocol: transmit and show, in chunks."""
+    """Yield a PNG in Kitty's graphics protocol (transmit and display), in chunks."""
     text = base64.standard_b64encode(png).decode()
     for at in range(0, len(text), CHUNK):
         more = int(at + CHUNK < len(text))
@@ -68,12 +68,12 @@ def kitty(png: bytes) -> Iterator[str]:
 
 
 def iterm(png: bytes) -> str:
-    """A PNG in iTerm2's inline images protocol."""
+    """Return a PNG in iTerm2's inline images protocol."""
     return f"\x1b]1337;File=inline=1;width=100%;size={len(png)}:{base64.standard_b64encode(png).decode()}\a"
 
 
 def blocks(pixels: Pixels) -> str:
-    """Two rows of pixels in a line of text: an upper half block, its colour and the one behind it."""
+    """Return pixels as text, two rows to a line: an upper half block in foreground and background colour."""
     lines = []
     for upper, lower in zip(pixels[0::2], pixels[1::2], strict=False):
         cells = (
@@ -84,7 +84,7 @@ def blocks(pixels: Pixels) -> str:
 
 
 def _pixels(png: bytes, columns: int, lines: int) -> Pixels:
-    """The picture in as many pixels as the terminal has half cells, its shape kept."""
+    """Return the picture scaled to one pixel for each half cell of the terminal, with its aspect ratio."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(png)).convert("RGB")

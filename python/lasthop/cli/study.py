@@ -1,4 +1,4 @@
-"""`lasthop study`: a test set, published values beside measured."""
+"""`lasthop study`: the experiments of a document, published values beside measured ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 import click
 
 from lasthop import catalogue
-from lasthop.cli.console import a_number, print_json, progress_bar, remark, stdout, warn
+from lasthop.cli.console import a_number, print_json, print_line, remark, warn
 from lasthop.cli.names import completing
+from lasthop.cli.options import JSON
+from lasthop.cli.progress import ProgressLine
 from lasthop.cli.study_tables import claims_counted, legend, print_agreement, print_claims, print_study_table
 from lasthop.errors import LasthopError, StudyError
 from lasthop.results.folder import STORE_FILE
@@ -29,27 +31,37 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
 @click.option(
     "--only", multiple=True, metavar="TABLE", callback=_table_ids, help="Only this table (or several: 15,16)."
 )
-@click.option("--replications", type=click.IntRange(1), help="Runs of each case, instead of the study's own number.")
+@click.option("--replications", type=click.IntRange(1), help="Number of runs of each case, instead of the study's.")
 @click.option(
     "--within",
     type=click.FloatRange(0, 1, min_open=True),
     callback=a_number,
     metavar="SHARE",
-    help="More runs until each 95 % interval reaches no further than this share of its median (0.05).",
+    help="Add runs until each 95 % interval is within this share of its median (0.05).",
 )
-@click.option("--at-most", type=click.IntRange(6), default=100, show_default=True, help="Runs of a case with --within.")
-@click.option("--jobs", type=click.IntRange(1), help="Runs at a time (as many as processors, unless given).")
+@click.option(
+    "--at-most",
+    type=click.IntRange(6),
+    default=100,
+    show_default=True,
+    help="Largest number of runs of a case with --within.",
+)
+@click.option("--jobs", type=click.IntRange(1), help="Number of parallel runs [number of processors].")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [results/STUDY].")
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Run on the workers of this Dask scheduler (tcp://host:8786); local starts some here. Needs lasthop[cluster].",
+    help="Run on the workers of this Dask scheduler (tcp://host:8786, or local to start one). Needs lasthop[cluster].",
 )
-@click.option("--figures", is_flag=True, help="Draw the document's own figures too.")
+@click.option("--figures", is_flag=True, help="Also draw the document's own figures.")
 @click.option(
-    "--format", "picture_format", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Of the pictures."
+    "--format",
+    "picture_format",
+    type=click.Choice(["svg", "pdf", "png"]),
+    default="svg",
+    help="Format of the pictures.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@JSON
 def command(
     study: str,
     only: list[str],
@@ -65,8 +77,8 @@ def command(
 ) -> None:
     """Run STUDY (a name of `lasthop list studies`, a folder with a study.toml, or `all`).
 
-    Runs go on in parallel; all cases share their seeds, so that they meet the same delays and losses. What is finished
-    is kept in the folder: a study that was stopped goes on where it was, and a known run is not run again.
+    Runs are parallel; all cases share their seeds, so that they meet the same delays and losses. The folder keeps every
+    finished run: a study that was stopped continues there, and no run is done twice.
     Measured figures are medians; quartiles interpolate between order statistics (type 7), ci95 is the
     distribution-free 95 % interval of the median, mean_low and mean_high that of the mean (Student's t).
 
@@ -84,7 +96,7 @@ def command(
     plans = [plan.replicated(replications) for plan in plans] if replications else plans
     precision = None if within is None else Precision(within, at_most)
     result = _run_with_progress(plans, out or Path("results") / plans[0].name, jobs, precision, cluster)
-    # The command's own figure counts the whole process: reading files and loading libraries too.
+    # The figure of the command is that of the whole process, with reading files and loading libraries.
     result.cpu_s = time.process_time()
     if result.damaged:
         remark(_damage_text(result))
@@ -99,7 +111,7 @@ def command(
 
 
 EVERY = "all"
-"""The name that stands for every study of the library."""
+"""Name for all studies of the library."""
 
 
 def _run_all(replications: int | None, jobs: int | None, out: Path, figures: bool, cluster: str | None) -> None:
@@ -114,18 +126,18 @@ def _run_all(replications: int | None, jobs: int | None, out: Path, figures: boo
             plans = [plan.replicated(replications) for plan in plans] if replications else plans
             result = _run_with_progress(plans, out / name, jobs, None, cluster)
         except LasthopError as error:
-            # One that cannot be run here (an oracle's program is missing) does not hold up the others.
+            # A study that cannot run here (an oracle's program is missing) does not stop the others.
             chapters.append(Chapter(name, None, str(error)))
             failed.append(name)
             continue
         _draw(plans, result, figures, "svg")
-        stdout.print(f"{name}: {_found_text(result)}")
+        print_line(f"{name}: {_found_text(result)}")
         chapters.append(Chapter(name, result))
         if result.failures:
             failed.append(name)
     remark(f"the page is {write_page(chapters, out / 'index.html')}")
     if failed:
-        raise StudyError(f"not whole: {', '.join(failed)}; the page says why")
+        raise StudyError(f"not complete: {', '.join(failed)}; the page says why")
 
 
 def _found_text(result: StudyResult) -> str:
@@ -135,7 +147,7 @@ def _found_text(result: StudyResult) -> str:
 
 
 def _draw(plans: Sequence[Study], result: StudyResult, figures: bool, picture_format: str) -> None:
-    # Here, so that a study that fails early has not waited for Matplotlib.
+    # After the runs, so that a study that fails early does not wait for Matplotlib.
     from lasthop.report.study_pictures import draw_all_rows, draw_charts, draw_figures, draw_published
     from lasthop.study.checks import own_figures
 
@@ -151,16 +163,8 @@ def _draw(plans: Sequence[Study], result: StudyResult, figures: bool, picture_fo
 def _run_with_progress(
     plans: Sequence[Study], folder: Path, jobs: int | None, precision: Precision | None, cluster: str | None
 ) -> StudyResult:
-    with progress_bar("runs") as bar:
-        task = bar.add_task(plans[0].name, total=sum(len(jobs_of(plan)) for plan in plans))
-        return run_parts(
-            plans,
-            folder,
-            jobs=jobs,
-            tick=lambda done, every: bar.update(task, completed=done, total=every),
-            precision=precision,
-            cluster=cluster,
-        )
+    with ProgressLine(plans[0].name, "runs", sum(len(jobs_of(plan)) for plan in plans)) as line:
+        return run_parts(plans, folder, jobs=jobs, tick=line.update, precision=precision, cluster=cluster)
 
 
 def _failures_text(result: StudyResult) -> str:
@@ -171,10 +175,10 @@ def _failures_text(result: StudyResult) -> str:
 def _precision_text(reached: Reached, rows: int) -> str:
     goal = f"--within {reached.within:g}"
     if not reached.wide:
-        return f"\nNo row has a wider interval than {goal} asks for"
+        return f"\nEvery row has an interval within {goal}"
     return (
-        f"\n{len(reached.wide)} of {rows} rows have a wider interval than {goal} asks for, after all the runs that "
-        f"--at-most {reached.at_most} allows; study.json names them under precision"
+        f"\n{len(reached.wide)} of {rows} rows have an interval wider than {goal} after --at-most "
+        f"{reached.at_most} runs; study.json lists them under precision"
     )
 
 
@@ -183,35 +187,35 @@ def _damage_text(result: StudyResult) -> str:
     lines = ", ".join(map(str, result.damaged))
     return (
         f"{result.folder / STORE_FILE}: line{'s' if several else ''} {lines} {'are' if several else 'is'} damaged and "
-        f"left out; what {'they' if several else 'it'} held was run again where it was asked for"
+        f"ignored; {'their runs were' if several else 'its run was'} repeated if needed"
     )
 
 
 def _unmatched_text(result: StudyResult) -> str:
     names = ["; ".join(f"{column} {text}" for column, text in row.items()) for row in result.unmatched]
     shown = "\n  ".join(names[:MOST_NAMED])
-    more = f"\n  and {len(names) - MOST_NAMED} more: study.json names them" if len(names) > MOST_NAMED else ""
+    more = f"\n  and {len(names) - MOST_NAMED} more: study.json lists them" if len(names) > MOST_NAMED else ""
     return f"{len(names)} published rows have no experiment in this study:\n  {shown}{more}"
 
 
 def _tell_left_out(plans: Sequence[Study], only: Sequence[str]) -> None:
     left_out = [table for plan in plans for table in plan.left_out]
     if left_out and not only:
-        remark(f"not run, as they take long: {', '.join(left_out)}; --only runs them")
+        remark(f"not run because they take long: {', '.join(left_out)}; --only runs them")
 
 
 MOST_NAMED = 20
-"""Published rows without an experiment that are printed."""
+"""Number of published rows without an experiment that are printed."""
 
 
 def _print(result: StudyResult) -> None:
-    stdout.print(result.title)
+    print_line(result.title)
     known = f", {result.reused} of them known from earlier" if result.reused else ""
-    stdout.print(f"{result.runs} runs{known}; {result.wall_s:.1f} s, {result.cpu_s:.1f} s of CPU")
-    stdout.print(legend(result.rows) + "\n")
+    print_line(f"{result.runs} runs{known}; {result.wall_s:.1f} s, {result.cpu_s:.1f} s of CPU")
+    print_line(legend(result.rows) + "\n")
     for table in dict.fromkeys(row["table"] for row in result.rows):
         print_study_table(table, [row for row in result.rows if row["table"] == table])
-        stdout.print()
+        print_line()
     if result.claims:
         print_claims(result.claims)
     if any(row["agrees"] is not None for row in result.rows):
@@ -219,4 +223,4 @@ def _print(result: StudyResult) -> None:
     if result.unmatched:
         warn(_unmatched_text(result))
     if result.precision is not None:
-        stdout.print(_precision_text(result.precision, len(result.rows)))
+        print_line(_precision_text(result.precision, len(result.rows)))

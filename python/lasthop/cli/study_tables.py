@@ -1,4 +1,4 @@
-"""A study's rows and claims for a reader: a line for each case as in the document, metrics side by side."""
+"""Tables of a study's rows and claims: a line for each case as in the document, metrics side by side."""
 
 from __future__ import annotations
 
@@ -6,30 +6,28 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, takewhile
 from typing import Any
 
-from rich.text import Text
-
-from lasthop.cli.console import print_table, shown, stdout
+from lasthop.cli.console import print_line, print_table, shown, width
 from lasthop.study.claims import ELSEWHERE
 
 Row = Mapping[str, Any]
 Column = tuple[str, str]
-"""A metric and what of it, or (without one) a column of the study: a metric may be called "ratio" as well."""
+"""A metric and one of its figures, or "" and a column of the study: a metric may be named "ratio", too."""
 
 Line = dict[Column, Any]
-"""A line's cells."""
+"""The cells of a line."""
 
 MEASURED = "measured"
 
 GAP = 2
-"""Blanks between two columns."""
+"""Spaces between two columns."""
 
 _JUDGED = {True: "holds", False: "FAILS", None: "not judged"}
 
 
 def print_study_table(table: object, rows: Sequence[Row]) -> None:
-    """Print one table of the document: for each metric what was measured, what was published, their ratio, the spread.
+    """Print one table of the document: measured and published value, ratio and spread of each metric.
 
-    What is wider than the terminal stands in several tables below one another.
+    A table wider than the terminal is split into several.
     """
     naming = [
         key for key in takewhile(lambda key: key != "published", rows[0]) if key not in {"table", "figure", "metric"}
@@ -47,32 +45,32 @@ def print_study_table(table: object, rows: Sequence[Row]) -> None:
 
 
 def legend(rows: Sequence[Row]) -> str:
-    """Say what the figures are, of those columns that some row fills."""
+    """Return the legend of the columns that have a value in some row."""
     parts = ["Medians"]
     if any(_spread(row) is not None for row in rows):
-        parts.append("their spread is low to high where a row was run over a span, else the quartiles")
+        parts.append("the spread is low to high for rows run over a span, else the quartiles")
     if any(row["ratio"] is not None for row in rows):
         parts.append("the ratio is measured to published")
     if alike := sum(bool(row.get("deterministic")) for row in rows):
         whose = "all rows" if alike == len(rows) else f"{alike} of {len(rows)} rows"
-        parts.append(f"{whose} are deterministic: their runs are all alike, so they have no interval")
+        parts.append(f"{whose} are deterministic: all runs are equal, so there is no interval")
     return "; ".join(parts)
 
 
 def print_claims(claims: Sequence[Row]) -> None:
-    """Print each claim with the verdict and what decided it, but for those about other tables, and count them all."""
-    stdout.print(Text("Claims", style="bold"))
+    """Print the verdict and the evidence of each claim about the chosen tables, and count all claims."""
+    print_line("Claims", "bold")
     for claim in claims:
         if claim["evidence"] == ELSEWHERE:
             continue
         says = f"{claim['says']}  [{claim['place']}]{'  (set-up)' if claim['setup'] else ''}"
-        stdout.print(Text(f"{claim['id']:>4}  {_JUDGED[claim['holds']]:10}  {says}"))
-        stdout.print(Text(f"{'':18}{claim['evidence']}", style="dim"))
-    stdout.print("\n" + claims_counted(claims))
+        print_line(f"{claim['id']:>4}  {_JUDGED[claim['holds']]:10}  {says}")
+        print_line(f"{'':18}{claim['evidence']}", "dim")
+    print_line("\n" + claims_counted(claims))
 
 
 def claims_counted(claims: Sequence[Row]) -> str:
-    """Say how many claims hold, fail and are not judged; those that restate the set-up apart."""
+    """Return the number of claims that hold, fail and are not judged, with set-up claims counted separately."""
     found = _verdicts([claim for claim in claims if not claim["setup"]])
     setup = [claim for claim in claims if claim["setup"]]
     return f"{found}; of {len(setup)} that restate the set-up, {_verdicts(setup)}" if setup else found
@@ -84,15 +82,15 @@ def _verdicts(claims: Sequence[Row]) -> str:
 
 
 def print_agreement(agreement: Mapping[str, Sequence[Row]]) -> None:
-    """Print how many rows agree with what the document prints: by kind, then by table."""
-    stdout.print()
+    """Print the number of rows that agree with the document, by kind and by table."""
+    print_line()
     for by, title in (("kinds", "Rows that agree with the document"), ("tables", "The same by table")):
         counts = agreement[by]
         names = [name for name in counts[0] if name not in {"agree", "rows"}]
         every = {"agree": sum(row["agree"] for row in counts), "rows": sum(row["rows"] for row in counts)}
         lines = [[str(row[name]) for name in names] + _share(row) for row in counts]
         print_table(title, [*names, "agree", "of", "%"], [*lines, ["all"] + [""] * (len(names) - 1) + _share(every)])
-        stdout.print()
+        print_line()
 
 
 def _share(count: Row) -> list[Any]:
@@ -125,11 +123,11 @@ def _head(column: Column) -> str:
 
 
 def _blocks(naming: Sequence[Column], columns: Sequence[Column], lines: Sequence[Line]) -> list[list[Column]]:
-    """Deal the columns out to tables that fit the terminal, each led by what names a line. A metric is never cut."""
+    """Split the columns into tables that fit the terminal, each with the naming columns. A metric is never split."""
     blocks = [[*naming]]
     for _, group in groupby((column for column in columns if column not in naming), key=lambda column: column[0]):
         more = list(group)
-        if len(blocks[-1]) > len(naming) and _width([*blocks[-1], *more], lines) > stdout.width:
+        if len(blocks[-1]) > len(naming) and _width([*blocks[-1], *more], lines) > width():
             blocks.append([*naming])
         blocks[-1] += more
     return blocks
@@ -143,6 +141,6 @@ def _width(columns: Sequence[Column], lines: Sequence[Line]) -> int:
 
 
 def _spread(row: Row) -> str | None:
-    """Return the span of a row that was run over one, else its quartiles; nothing where all runs are alike."""
+    """Return the span of a row run over a span, else its quartiles; None if all runs are equal."""
     low, high = (row["low"], row["high"]) if "low" in row else (row["q25"], row["q75"])
     return None if low is None or low == high else f"{shown(low)} to {shown(high)}"

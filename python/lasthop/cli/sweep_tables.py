@@ -1,11 +1,11 @@
-"""A sweep as a table for a reader: a row for each case."""
+"""A sweep as a table: a row for each case."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from lasthop.cli.console import print_table, shown, stdout
+from lasthop.cli.console import print_line, print_table, shown
 from lasthop.experiments.sweeps import Case, Sweep
 from lasthop.stats import Spread
 
@@ -23,32 +23,32 @@ _COLUMNS: Final = {
     "delay_p95_s": ("delay 95 % ms", 1e3),
     "queue_mean": ("mean queue", 1.0),
 }
-"""What is told of a case: the measure, its words, and the factor to its unit."""
+"""Measures of a case, with header and factor from the measure's unit to the column's."""
 
 
 def print_sweep(found: Sweep) -> None:
-    """Print the cases: the values on the axes and the measures, with several seeds as means ± their 95 % intervals."""
-    stdout.print(f"{found.scenario}: {_runs(found)}\n")
+    """Print the values on the axes and the measures of each case; with several seeds as means ± 95 % interval."""
+    print_line(f"{found.scenario}: {_runs(found)}\n")
     told = [key for key in _COLUMNS if any(key in case.measures for case in found.cases)]
     head = [*_axis_names(found), *(_COLUMNS[key][0] for key in told)]
     print_table(None, head, [_row(case, told) for case in found.cases])
 
 
 def _runs(found: Sweep) -> str:
-    """How many runs there are, and what is told of them."""
+    """Return the seeds of each case, and what the printed numbers are."""
     seeds = found.cases[0].seeds
     if len(seeds) == 1:
         return f"seed {seeds[0]}"
     each = f"{len(seeds)} runs each, seeds {seeds[0]} to {seeds[-1]}"
     alike = [case.deterministic for case in found.cases]
     if all(alike):
-        return f"{each}, which are all alike: deterministic"
+        return f"{each}, all equal: deterministic"
     some = "; cases without ± are deterministic" if any(alike) else ""
     return f"{each}; means ± 95 % (Student's t){some}"
 
 
 def _axis_names(found: Sweep) -> list[str]:
-    """The axes by the last part of their paths, or by the whole path where two have the same."""
+    """Return the last part of each axis's path, or the whole path if two axes share that part."""
     short = [axis.name for axis in found.axes]
     return [axis.name if short.count(axis.name) == 1 else axis.path for axis in found.axes]
 

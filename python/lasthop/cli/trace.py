@@ -1,4 +1,4 @@
-"""`lasthop trace`: a link's capacity as a trace that Mahimahi replays."""
+"""`lasthop trace`: a link's capacity as a trace for Mahimahi."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from lasthop.cli.console import a_number, remark
 from lasthop.cli.names import completing
+from lasthop.cli.options import OVERRIDES, SEED
 from lasthop.errors import InputError, naming
 from lasthop.scenario import link_trace, load_scenario
 
@@ -24,20 +25,20 @@ from lasthop.scenario import link_trace, load_scenario
     metavar="SECONDS",
     default=60,
     show_default=True,
-    help="How long the trace is.",
+    help="Length of the trace, in seconds.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
+@SEED
+@OVERRIDES
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE instead of standard output.")
 def command(
     file: str, link: str, seconds: float, seed: int | None, overrides: tuple[str, ...], out: Path | None
 ) -> None:
-    """Write what LINK, a direction of a link of the scenario FILE like lasthop.down, can carry in so many seconds: a
-    line for each opportunity to send 1500 bytes, its time in milliseconds, as mm-link of Mahimahi reads it.
+    """Write the capacity of LINK, a direction of a link of the scenario FILE such as lasthop.down, as a trace for
+    Mahimahi's mm-link: a line for each opportunity to send 1500 bytes, with its time in milliseconds.
 
-    What says when the link transmits counts: its rate, capacity and available rate, spikes, pre-emption, handovers and
-    radio frames; allocation, resets, retransmissions and losses do not. A link with
-    capacity = { trace = { path = "FILE" } } replays the trace.
+    The trace follows the link's rate, capacity, available rate, spikes, pre-emption, handovers and radio frames; it
+    leaves out allocation, resets, retransmissions and losses. A link with capacity = { trace = { path = "FILE" } }
+    replays the trace.
 
     \b
     Examples:

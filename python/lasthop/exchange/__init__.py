@@ -1,7 +1,7 @@
 """Results in the formats of other tools: `lasthop export` and `lasthop.export`.
 
-One file per format; `registry` lists them. Each is written from a result's tables, so captures that were analysed and
-runs in real time go the same way as runs in virtual time. `mahimahi` also reads what mm-link logged.
+One file per format; `registry` lists them. Each is written from a result's tables, so analysed captures and runs in
+real time can be exported, too. `mahimahi` also reads logs of mm-link.
 """
 
 from lasthop.exchange.mahimahi import read_log, trace_of_log

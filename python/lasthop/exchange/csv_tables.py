@@ -1,4 +1,4 @@
-"""Every table as comma-separated values (RFC 4180), the columns' names in the first line."""
+"""Every table as comma-separated values (RFC 4180), with the names of the columns in the first line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lasthop.exchange.file_format import Format, Result, Written
 
 
 def files(result: Result) -> Iterator[Written]:
-    """One file for each table; nothing stands for what is not known."""
+    """Yield one file for each table; an unknown value is an empty field."""
     import pyarrow as pa
     import pyarrow.csv
 

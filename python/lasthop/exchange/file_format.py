@@ -1,4 +1,4 @@
-"""What a format of another tool is, and what writing in it needs."""
+"""The description of another tool's format, and the input of its writers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Written:
-    """One file of an export: its name, and its content."""
+    """One exported file: its name, and its content."""
 
     name: str
     content: str | bytes
@@ -25,7 +25,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Format:
-    """A format: the tables that it `needs`, those that it `uses` where there, and what makes its files of them."""
+    """A format: the tables that it `needs`, those that it `uses` if recorded, and the function that makes its files."""
 
     id: str
     summary: str
@@ -36,7 +36,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Result:
-    """What is exported: the tables, and what is known of the run beside them."""
+    """The exported result: its tables, summary and version."""
 
     source: Source
     summary: Mapping[str, Any]
@@ -54,13 +54,13 @@ class OneConnection:
 
     @property
     def file_stem(self) -> str:
-        """A name for its file: the flow's, and the number of a connection behind the first."""
+        """The name of its file: the flow's name, and the number of a connection after the first."""
         stem = file_name(self.flow)
         return stem if self.connection <= 1 else f"{stem}-{self.connection}"
 
 
 def connections(source: Source) -> Iterator[OneConnection]:
-    """Each connection of each flow, with only its own rows of `segments`, `packets` and `tcp`."""
+    """Yield each connection of each flow, with its rows of `segments`, `packets` and `tcp`."""
     names = [name for name in ("segments", "packets", "tcp") if name in source.table_names]
     for flow in flow_names(source):
         rows = {name: Columns(name, source.table(name)).equal("flow", flow) for name in names}
@@ -71,7 +71,7 @@ def connections(source: Source) -> Iterator[OneConnection]:
 
 
 def file_name(words: str) -> str:
-    """Words as part of a file's name: what is neither letter, digit, dot nor dash becomes an underscore."""
+    """Return a text as part of a file name: all but letters, digits, dots and dashes become underscores."""
     return re.sub(r"[^\w.-]", "_", words)
 
 

@@ -1,8 +1,8 @@
 """Flent's data files, version 4 of their format: throughput, round trip and window of each flow over time.
 
-One object of JSON, in gzip: `x_values` are seconds, `results` a list of values for each series, `raw_values` the
-samples themselves with their times (flent/resultset.py of Flent 2.x). Flows are named as Flent's tests tcp_download
-(one flow) and tcp_ndown (several) name theirs, so that the plots of those tests draw them.
+A file is one JSON object, in gzip: `x_values` are seconds, `results` a list of values for each series, `raw_values` the
+samples with their times (flent/resultset.py of Flent 2.x). Flows have the names of Flent's tests tcp_download (one
+flow) and tcp_ndown (several), so that the plots of those tests draw them.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from lasthop.plots.rtt import round_trips
 VERSION: Final = 4
 
 STEP_S: Final = 0.2
-"""Flent's own distance of samples (its setting STEP_SIZE)."""
+"""Flent's default interval of samples, in seconds (its setting STEP_SIZE)."""
 
 BEGIN: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""When a run in virtual time "took place": Flent wants a date, and the same run must give the same bytes."""
+"""Date of runs in virtual time: Flent needs one, and the same run must give the same bytes."""
 
 MEGABIT: Final = 1e6
 
 
 def files(result: Result) -> Iterator[Written]:
-    """One data file with all flows."""
+    """Yield one data file with all flows."""
     text = json.dumps(_data(result), indent=2, sort_keys=True)
     yield Written(f"{file_name(result.source.name)}.flent.gz", gzip.compress(text.encode(), mtime=0))
 
@@ -59,7 +59,7 @@ def _data(result: Result) -> dict[str, Any]:
 
 
 def _series(flow: FlowTables, steps: Floats, *, has_decisions: bool) -> dict[str, tuple[Floats, Floats]]:
-    """What is told of a flow: Mbit/s acknowledged, round trips in ms, the window in segments."""
+    """Yield the series of a flow: acknowledged Mbit/s, round trips in ms, congestion window in segments."""
     at, total = flow.acknowledged()
     by_step = np.interp(steps, at, total, left=0.0) if len(at) else np.zeros(len(steps))
     rate = np.diff(by_step, prepend=0.0) * 8 / STEP_S / MEGABIT
@@ -76,7 +76,7 @@ def _window(tcp: Columns, segment: float) -> tuple[Floats, Floats]:
 
 
 def _held(time: Floats, value: Floats, steps: Floats) -> list[float | None]:
-    """The last value at each step; None before the first."""
+    """Return the last value at each step; None before the first."""
     order = np.argsort(time, kind="stable")
     place = np.searchsorted(time[order], steps, side="right") - 1
     return [round(float(value[order][at]), 6) if at >= 0 else None for at in place]

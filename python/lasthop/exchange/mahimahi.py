@@ -1,7 +1,7 @@
-"""What mm-link of Mahimahi logs, out and in; its traces, out of a log.
+"""Logs of Mahimahi's mm-link, written and read, and traces made from logs.
 
-A log has a line for each event, its time in whole milliseconds first: `# BYTES` an opportunity to send, `+ BYTES` a
-packet that came, `- BYTES DELAY` one that left, with its time in the queue in ms, `d PACKETS BYTES` what was dropped
+A log has a line for each event, with its time in whole milliseconds first: `# BYTES` an opportunity to send, `+ BYTES`
+an arriving packet, `- BYTES DELAY` a departing one, with its time in the queue in ms, `d PACKETS BYTES` dropped packets
 (src/frontend/link_queue.cc). The graphs of Mahimahi (mm-throughput-graph, mm-delay-graph) are drawn from it.
 """
 
@@ -21,14 +21,14 @@ from lasthop.plots.columns import Columns
 from lasthop.plots.flow import DROPPED
 
 OPPORTUNITY_BYTES: Final = 1504
-"""What one line of a trace lets through: 1500 bytes and the four of the TUN device's header."""
+"""Bytes of one line of a trace: 1500, and four of the TUN device's header."""
 
 MS: Final = 1e6
 """Nanoseconds of a millisecond."""
 
 
 def files(result: Result) -> Iterator[Written]:
-    """One log for each direction of a link that packets came to. Opportunities are only logged by mm-link itself."""
+    """Yield one log for each link direction with packets. Only mm-link itself logs opportunities."""
     packets = Columns("packets", result.source.table("packets"))
     places = dict.fromkeys(zip(packets.texts("link"), packets.texts("direction"), strict=True))
     for link, direction in places:
@@ -43,7 +43,7 @@ def files(result: Result) -> Iterator[Written]:
 
 
 def _events(packets: Columns) -> Iterator[tuple[float, str]]:
-    """When (ns), and the line."""
+    """Time in nanoseconds, and the line."""
     columns = (packets.numbers(name) for name in ("bytes", "entered_ns", "transmitted_ns", "delivered_ns"))
     for fate, size, entered, transmitted, delivered in zip(packets.texts("fate"), *columns, strict=True):
         yield entered, f"{entered // MS:.0f} + {size:.0f}"
@@ -57,7 +57,7 @@ def _events(packets: Columns) -> Iterator[tuple[float, str]]:
 
 @dataclass(frozen=True)
 class LoggedPacket:
-    """A packet in a log: when it came and left, in ms from the log's beginning; None for one that did not leave."""
+    """A packet in a log: its arrival and departure in ms from the log's start; None if it did not depart."""
 
     bytes: int
     entered_ms: int
@@ -67,16 +67,16 @@ class LoggedPacket:
 
 @dataclass(frozen=True)
 class Log:
-    """What a log of mm-link says."""
+    """The contents of a log of mm-link."""
 
     opportunities_ms: tuple[int, ...]
     packets: tuple[LoggedPacket, ...]
 
 
 def read_log(path: str | Path) -> Log:
-    """Read a log of mm-link. Raises InputError, with the line, where it is none.
+    """Read a log of mm-link. Raises InputError, with the line, if it is none.
 
-    A departure belongs to the packet of its size that came so many milliseconds before; a drop is the last that came.
+    A departure is that of the packet of its size that arrived DELAY before; a drop is that of the last arrival.
     """
     file = Path(path)
     with naming(file):
@@ -133,9 +133,9 @@ class _Reader:
 
 
 def trace_of_log(log: Log) -> str:
-    """The trace that mm-link replayed: a line for each opportunity, its time in ms.
+    """Return the trace that mm-link replayed: a line for each opportunity, with its time in ms.
 
-    A link with `capacity = { trace = { path = "FILE" } }` replays it. Raises InputError where none is logged.
+    A link with `capacity = { trace = { path = "FILE" } }` replays it. Raises InputError if the log has no opportunity.
     """
     if not log.opportunities_ms:
         raise InputError(

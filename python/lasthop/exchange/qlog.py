@@ -1,8 +1,8 @@
-"""qlog 0.3: what a sender sent and decided, as qvis and other readers of QUIC's logs show it.
+"""qlog 0.3: a sender's packets and decisions, for qvis and other readers of QUIC's logs.
 
-The main schema is draft-ietf-quic-qlog-main-schema-03, the events those of draft-ietf-quic-qlog-quic-events-02 §4 and
-§6, with TCP named as the protocol. Packets are numbered as in the tables: a retransmission is another packet, as in
-QUIC, and the packet that it stands in for was then held for lost. Times are milliseconds.
+The main schema is draft-ietf-quic-qlog-main-schema-03, the events are those of draft-ietf-quic-qlog-quic-events-02 §4
+and §6, with TCP as the protocol. Packets are numbered as in the tables: a retransmission is another packet, as in QUIC,
+and the packet that it replaces is declared lost at that time. Times are milliseconds.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from lasthop.plots.flow import FlowTables
 VERSION: Final = "0.3"
 
 STATES: Final = {"fast_recovery": "recovery", "after_timeout": "slow_start"}
-"""Our phases that qlog calls otherwise; after a timeout TCP slow-starts."""
+"""Phases with another name in qlog; after a timeout TCP is in slow start."""
 
 TRIGGERS: Final = {"timeout": "pto_expired", "after_timeout": "pto_expired", "reordering_timer": "time_threshold"}
-"""What qlog calls the ways to hold a packet for lost; all others count what arrived behind it."""
+"""qlog's names of the triggers of a loss; all others are reordering thresholds."""
 
 Event = tuple[int, str, dict[str, Any]]
-"""When (ns), its name, its data."""
+"""Time in nanoseconds, name, data."""
 
 
 def files(result: Result) -> Iterator[Written]:
-    """One file for each connection, as its sender saw it."""
+    """Yield one file for each connection, from the sender's view."""
     for connection in connections(result.source):
         yield Written(f"{connection.file_stem}.qlog", json.dumps(_log(result, connection)) + "\n")
 
@@ -80,7 +80,7 @@ def _packets(rows: Columns) -> Iterator[Event]:
 
 
 def _lost(sent: Columns) -> Iterator[Event]:
-    """For each retransmission, the latest earlier packet with its first byte."""
+    """Return the latest earlier packet with the first byte of each retransmission."""
     holder: dict[float, float] = {}
     columns = (sent.numbers("time_ns"), sent.numbers("packet"), sent.numbers("seq"), sent.flags("retransmission"))
     for time, packet, seq, again, cause in zip(*columns, sent.texts("cause"), strict=True):
@@ -116,7 +116,7 @@ def _rows(tcp: Columns) -> Iterator[dict[str, Any]]:
 
 
 def _metrics(row: dict[str, Any]) -> dict[str, Any]:
-    """Windows in bytes, round trips in ms; what is not known is left away."""
+    """Return windows in bytes and round trips in ms, without unknown values."""
     metrics: dict[str, Any] = {"congestion_window": int(row["cwnd"]), "bytes_in_flight": int(row["flight"])}
     if np.isfinite(row["ssthresh"]):
         metrics["ssthresh"] = int(row["ssthresh"])

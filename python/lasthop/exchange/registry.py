@@ -1,4 +1,4 @@
-"""All formats of other tools. A new one is a file beside this and a line here."""
+"""All formats of other tools. A new one is a file in this folder and a line here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ FORMATS: Final[tuple[Format, ...]] = (csv_tables.FORMAT, xplot.FORMAT, flent.FOR
 def export(run: Run | RunResult, format: str, folder: str | Path) -> list[Path]:
     """Write a run's tables to `folder` in the format of another tool, and return the files.
 
-    Raises InputError for an unknown format, and where a table is missing that the format is made of.
+    Raises InputError for an unknown format, if a table that the format needs is missing, or if there is nothing to
+    write.
     """
     chosen = _format_of(format)
     check_tables(run, chosen.id, chosen.needs)

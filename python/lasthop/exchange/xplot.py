@@ -1,7 +1,7 @@
 """Time-sequence diagrams for xplot, in the signs and colours of tcptrace (its README.tcptrace: "time sequence graph").
 
-xplot reads commands, one a line: a sign, then its coordinates; a colour alone in a line holds for what follows. Times
-are seconds with six decimals, as the type `timeval` has no more: a nanosecond's part is rounded away.
+xplot reads one command per line: a sign, then its coordinates; a line with a colour applies to the following lines.
+Times are seconds with six decimals, the resolution of the type `timeval`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DROPPED: Final = "orange"
 
 
 def files(result: Result) -> Iterator[Written]:
-    """One diagram for each connection that sent data."""
+    """Yield one diagram for each connection that sent data."""
     for connection in connections(result.source):
         diagram = "\n".join(_lines(result, connection)) + "\n"
         yield Written(f"{connection.file_stem}_tsg.xpl", diagram)
@@ -65,7 +65,7 @@ def _acks(acks: Acks) -> Iterator[str]:
 
 
 def _steps(times: Floats, values: Floats) -> Iterator[str]:
-    """A line that holds each value until the next."""
+    """Yield a line that keeps each value until the next."""
     for row in range(1, len(times)):
         yield f"line {_at(times[row - 1], values[row - 1])} {_at(times[row], values[row - 1])}"
         if values[row] != values[row - 1]:

@@ -1,1 +1,1 @@
-"""Several runs, and what they have in common: replications, sweeps, comparisons, real beside virtual time."""
+"""Experiments of several runs: replications, sweeps, comparisons, and real against virtual time."""

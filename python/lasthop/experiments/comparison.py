@@ -1,7 +1,7 @@
-"""What differs between results: runs in virtual or real time, sweeps, studies.
+"""Differences between results: runs in virtual or real time, sweeps, studies.
 
-Each measure that two results have is put side by side, and the difference from the first is told. Where a result has
-replications, a difference counts only if the 95 % intervals of the means lie apart.
+Each measure that at least two results have is compared with the first result. With replications, a difference counts
+only if the 95 % intervals of the means do not overlap.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ STUDY_MEASURES: Final = ("measured",)
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A measure of one result, with the 95 % interval of its mean where there are replications."""
+    """A measure of one result, with the 95 % interval of its mean if there are replications."""
 
     value: float
     low: float | None = None
@@ -51,7 +51,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One measure of one thing (a flow, a link, a case) in every result; None where a result does not have it."""
+    """One measure of a flow, a link or a case in every result; None for a result without it."""
 
     of: str
     measure: str
@@ -59,20 +59,20 @@ class Difference:
 
     @property
     def changes(self) -> tuple[float | None, ...]:
-        """By what share each later result differs from the first; None where that has no meaning."""
+        """The relative difference of each later result from the first; None if either is missing, or the first is 0."""
         first = self.values[0]
         return tuple(_change(first, other) for other in self.values[1:])
 
     @property
     def differs(self) -> bool:
-        """Whether some result differs from the first, by more than their intervals where both have one."""
+        """Whether some result differs from the first, by more than their intervals if both have one."""
         first = self.values[0]
         return any(_apart(first, other) for other in self.values[1:])
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results side by side. `names` are those of the results, in the order of each difference's values."""
+    """Results side by side. `names` are their names, in the order of the values of each difference."""
 
     kind: str
     names: tuple[str, ...]
@@ -85,13 +85,13 @@ class Comparison:
 
 
 Measures = Mapping[tuple[str, str], Value]
-"""What a result has: the value of each measure by what it is of."""
+"""The measures of a result: values by flow, link or case, and measure."""
 
 
 def compare(folders: Sequence[str | Path]) -> Comparison:
-    """Compare folders that lasthop wrote.
+    """Compare the results in two or more folders with the first of them.
 
-    Raises InputError where they are of different kinds, or have nothing of the same name.
+    Raises InputError if a folder is no result, or the results are of different kinds or have no measure in common.
     """
     if len(folders) < 2:
         raise InputError("a comparison takes two results", help="name another folder")
@@ -100,7 +100,8 @@ def compare(folders: Sequence[str | Path]) -> Comparison:
     if len(set(kinds)) > 1:
         told = ", ".join(f"{path} is a {kind}" for path, kind in zip(results, kinds, strict=True))
         raise InputError(
-            f"results of different kinds have no measures in common: {told}", help="compare like with like"
+            f"results of different kinds have no measures in common: {told}",
+            help="compare runs with runs, sweeps with sweeps, studies with studies",
         )
     read = _READERS[kinds[0]]
     found = [read(path) for path in results]
@@ -168,7 +169,7 @@ def _read_study(path: Path) -> Measures:
 
 
 def _row_name(row: Mapping[str, Any]) -> str:
-    """What tells a study's row from the others: its table, and the columns before the measured ones."""
+    """Return the name of a study's row: its table, and the columns before the measured ones."""
     own = []
     for key, value in row.items():
         if key in ("published", "measured"):
@@ -199,7 +200,7 @@ def _apart(first: Value | None, other: Value | None) -> bool:
 
 
 def _ends(value: Value) -> tuple[float, float]:
-    """The interval; without one, as of a deterministic run, the value alone."""
+    """Return the interval of a value; without one, as for a deterministic run, the value twice."""
     return (value.value, value.value) if value.low is None or value.high is None else (value.low, value.high)
 
 
@@ -208,6 +209,6 @@ def _things(measures: Measures) -> list[str]:
 
 
 def _names(results: Sequence[Path]) -> tuple[str, ...]:
-    """The folders by their last part, or by their whole path where two have the same."""
+    """Return the last part of each folder's path, or the whole path if two folders share that part."""
     short = [path.resolve().name for path in results]
     return tuple(name if short.count(name) == 1 else str(path) for name, path in zip(short, results, strict=True))

@@ -1,4 +1,4 @@
-"""The time-sequence diagrams of a scenario in real and in virtual time, laid over each other."""
+"""The time-sequence diagrams of a scenario in real and in virtual time, in one figure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RECORD = {"tables": ["packets"], "captures": []}
-"""What is recorded of both."""
+"""What both runs record."""
 
 
 def draw_overlay(scenario: Scenario, file: Path) -> None:
-    """Run the scenario in real and in virtual time, and draw when each data segment of the first flow entered the link.
+    """Run the scenario in real and in virtual time, and draw the data segments of the first flow into `file`.
 
-    `scenario` must record the table `packets`.
+    A segment is drawn at the time when it entered the link. `scenario` must record the table `packets`. Raises
+    LiveError if this machine does not allow real time.
     """
     from matplotlib.figure import Figure
 
@@ -37,7 +38,7 @@ def draw_overlay(scenario: Scenario, file: Path) -> None:
 
 
 def _draw(axes: Axes, packets: pa.Table, name: str, colour: str, marker: str) -> None:
-    """Draw the segments of one run; those that were sent again are larger."""
+    """Draw the segments of one run; retransmissions have larger marks."""
     rows = packets.select(["flow", "len", "seq", "entered_ns", "retransmission"]).to_pylist()
     first = next((row["flow"] for row in rows if row["len"] > 0), None)
     data = [row for row in rows if row["len"] > 0 and row["flow"] == first]

@@ -1,10 +1,9 @@
-"""Two runs of one scenario packet by packet: the same decisions, and how far apart in time.
+"""Two runs of one scenario compared packet by packet: which packets both have, and the times between them.
 
-A packet of one run is the packet of the other that has the same numbers (`seq`, `len`, `ack`, flags) and is the same
-copy of them, at the same end of the same flow. Two clocks need not have begun together: what the second is behind in
-the median of all of a flow's packets is its offset, and times apart are told without it. (By the first packet alone,
-which finds cold caches, its own lateness would be that of all others.) The stated error of a run in real time is its
-greatest lateness: no packet was released later.
+Two packets are the same if they have the same numbers (`seq`, `len`, `ack`, flags) and are the same copy of them, at
+the same end of the same flow. The clocks of the runs can start at different times: the median difference of a flow's
+packets is the offset, and is subtracted from all differences. (The first packet alone would not do: it meets cold
+caches.) The stated error of a run in real time is its largest lateness.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from lasthop.results.run import RunResult
 
 COLUMNS: Final = ("flow", "host", "direction", "seq", "len", "ack", "flags")
-"""What a packet is known by, beside which copy it is."""
+"""Columns that identify a packet, together with the number of the copy."""
 
 NS_PER_MS: Final = 1e6
 
@@ -37,10 +36,10 @@ Key = tuple[Any, ...]
 class SeenPackets:
     """The packets of one flow that one host sent or received, in both runs.
 
-    `packets` is how many each run has, `common` how many are in both, `in_order` how many both have in the same order
-    from the first on. The times are those between a packet of the first run and the same of the second, in
-    milliseconds, without `offset_ms`, by which the flow is later in the second, both counted from its first packet;
-    `within_error` is the share of them that the stated error covers.
+    `packets` is the number of packets in each run, `common` the number in both, `in_order` the number of leading
+    packets that are equal in both. `median_ms` to `max_ms` are quantiles of the time between a packet in the first run
+    and in the second, after `offset_ms`, the median difference, is subtracted; each run's time starts at the flow's
+    first packet. `within_error` is the share of those times within the stated error.
     """
 
     flow: str
@@ -58,13 +57,13 @@ class SeenPackets:
 
     @property
     def same(self) -> bool:
-        """Whether both runs have the very same packets in the same order."""
+        """Whether both runs have the same packets in the same order."""
         return self.packets == (self.in_order, self.in_order)
 
 
 @dataclass(frozen=True)
 class PacketComparison:
-    """Two runs packet by packet. `error_ms` is the greatest lateness of those in real time."""
+    """Two runs packet by packet. `error_ms` is the largest lateness of those in real time, None if none is."""
 
     names: tuple[str, str]
     error_ms: float | None
@@ -79,7 +78,7 @@ class PacketComparison:
 def compare_packets(first: Path, second: Path) -> PacketComparison:
     """Compare two runs, result folders with the table `segments`, packet by packet.
 
-    Raises InputError where one is no run, has no such table, or they have no flow in common.
+    Raises InputError if one is no run or has no such table, or if they have no flow in common.
     """
     runs = (open_run(first), open_run(second))
     error = _stated_error(runs)
@@ -101,7 +100,7 @@ def _stated_error(runs: Iterable[RunResult]) -> float | None:
 
 
 def _packets(segments: pa.Table) -> dict[Key, dict[Key, float]]:
-    """When each packet was seen, by flow, host and direction, and by what it is known by, in order."""
+    """Return the time of each packet in milliseconds, by flow, host and direction, then by the packet's identity."""
     columns = [segments[name].to_pylist() for name in COLUMNS]
     began: dict[str, int] = {}
     found: dict[Key, dict[Key, float]] = {}
@@ -116,7 +115,7 @@ def _packets(segments: pa.Table) -> dict[Key, dict[Key, float]]:
 
 
 def _offsets(one: Mapping[Key, Mapping[Key, float]], other: Mapping[Key, Mapping[Key, float]]) -> dict[str, float]:
-    """Return by how many milliseconds each flow is later in the second run, in the median of its packets."""
+    """Return the median difference between the second and the first run of each flow, in milliseconds."""
     later: dict[str, list[float]] = {}
     for place, packets in one.items():
         matching = other.get(place, {})

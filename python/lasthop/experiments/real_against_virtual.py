@@ -1,8 +1,8 @@
-"""A scenario in real time held against the same in virtual time, by what matters of its transfers.
+"""Runs of a scenario in real time compared with one in virtual time, by the measures of their transfers.
 
-The kernel is not the same from run to run: packets leave a little earlier or later, and where a queue is about to
-overflow that decides which of them is lost. A difference counts if virtual time lies outside of what the kernel did
-in all its runs, and by more than a tolerance.
+The kernel varies from run to run: packets leave slightly earlier or later, and at a full queue that decides which of
+them is lost. A difference counts if virtual time is outside the range of all runs in real time, and further from their
+mean than a tolerance.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DATA_LEN = 1
-"""Packets that carry at least so many bytes of data have a round trip of their own."""
+"""Least payload, in bytes, of the packets that round trips are measured with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Something that is compared. `within` is a share of the kernel's mean, `least` an amount; the larger counts."""
+    """A measure, and its tolerance: the larger of `least` and the share `within` of the kernel's mean."""
 
     name: str
     says: str
@@ -44,12 +44,12 @@ MEASURES: Final = (
     Measure("round_trip_p95_s", "95 % round trip, s", within=0.1, least=0.002),
     Measure("queue_mean", "mean queue, packets", within=0.25, least=2),
 )
-"""What is compared, and how far apart it may be."""
+"""The compared measures, with their tolerances."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One measure: what the kernel had in each of its runs, and what virtual time has."""
+    """The values of one measure: of each run in real time, and of virtual time."""
 
     measure: Measure
     real: tuple[float, ...]
@@ -57,18 +57,18 @@ class Compared:
 
     @property
     def mean(self) -> float:
-        """The kernel's mean."""
+        """The mean of the runs in real time."""
         return sum(self.real) / len(self.real)
 
     @property
     def differs(self) -> bool:
-        """Whether virtual time lies outside of the kernel's runs, and further from their mean than is allowed."""
+        """Whether virtual time is outside the real runs' range, and further from their mean than the tolerance."""
         outside = not min(self.real) <= self.virtual <= max(self.real)
         allowed = max(self.measure.within * abs(self.mean), self.measure.least)
         return outside and abs(self.virtual - self.mean) > allowed
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as one object."""
+        """Return the comparison as a JSON object."""
         return {
             "measure": self.measure.name,
             "real": list(self.real),
@@ -79,7 +79,7 @@ class Compared:
 
 
 def compare_runs(real: Sequence[Mapping[str, float]], virtual: Mapping[str, float]) -> list[Compared]:
-    """Hold the measures of some runs in real time against those of one in virtual time; those that all of them have."""
+    """Compare the measures of runs in real time with those of one in virtual time; only measures that all runs have."""
     return [
         Compared(measure, tuple(run[measure.name] for run in real), virtual[measure.name])
         for measure in MEASURES
@@ -88,9 +88,9 @@ def compare_runs(real: Sequence[Mapping[str, float]], virtual: Mapping[str, floa
 
 
 def measures_of(summary: Mapping[str, Any], packets: pa.Table | None = None) -> dict[str, float]:
-    """Return the measures of a run: of all its flows together, and of the link with the longest queue.
+    """Return the measures of a run, named and in units as in `MEASURES`: of all flows together, and the longest queue.
 
-    Round trips come from the table `packets`, if that was recorded. Flows that have sent nothing do not count.
+    Round trips are computed from the table `packets`, if there is one. Flows that have sent nothing do not count.
     """
     flows = [flow for flow in summary["flows"] if flow["throughput_Bps"]]
     rates = [float(flow["throughput_Bps"]) for flow in flows]
@@ -111,7 +111,7 @@ def measures_of(summary: Mapping[str, Any], packets: pa.Table | None = None) -> 
 
 
 def _of_transfers(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the measures of pages, echoes and files: of all flows together, the 95 % quantile of the slowest flow."""
+    """Return number and mean of the transfers of all flows, and the 95 % quantile of the slowest flow."""
     with_some = [flow for flow in flows if flow.get("transfers")]
     count = sum(int(flow["transfers"]) for flow in with_some)
     if not count:
@@ -124,7 +124,7 @@ def _of_transfers(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _of_datagrams(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the measures of flows of datagrams: their mean."""
+    """Return the measures of datagrams: the means over all flows of datagrams."""
     known = [flow for flow in flows if flow.get("frame_loss") is not None]
     delays = [float(flow["delay_mean_s"]) for flow in known if flow["delay_mean_s"] is not None]
     found = {"frame_loss": sum(float(flow["frame_loss"]) for flow in known) / len(known)} if known else {}
@@ -132,9 +132,7 @@ def _of_datagrams(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _round_trips(packets: pa.Table) -> dict[str, float]:
-    """Return mean and 95 % quantile of the round trip over the links: of each data packet the time on its way, with the
-    mean time of the ACKs on theirs.
-    """
+    """Return mean and 95 % quantile of the round trip over the links: each data packet's delay plus the ACKs' mean."""
     import pyarrow.compute as pc
 
     arrived = packets.filter(pc.equal(packets["fate"], "delivered"))

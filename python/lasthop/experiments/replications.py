@@ -1,6 +1,6 @@
-"""One scenario under several seeds: what its measures come to, and how far that is to be trusted.
+"""One scenario under several seeds: its measures, with their spread.
 
-Runs go on side by side. What is kept of each is its summary.
+Runs are parallel. The summary of each is kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lasthop.scenario import RECORD_NOTHING, Scenario, check_virtual_time
 from lasthop.stats import Spread, are_alike, spread
 
 Tick = Callable[[int], None]
-"""Told how many runs are done."""
+"""Called with the number of finished runs."""
 
 Summary = Mapping[str, Any]
 
@@ -31,20 +31,20 @@ class Replications:
     summaries: tuple[Summary, ...]
 
     def flows(self) -> dict[str, dict[str, Spread]]:
-        """Return each flow's measures over all runs."""
+        """Return the spread of each flow's measures over all runs, by flow and measure."""
         return _measures(self.summaries, "flows", lambda flow: str(flow["flow"]))
 
     def links(self) -> dict[str, dict[str, Spread]]:
-        """Return the same for each direction of a link, by names like "lasthop.down"."""
+        """Return the spread of each link direction's measures, by direction ("lasthop.down") and measure."""
         return _measures(self.summaries, "links", lambda link: f"{link['link']}.{link['direction']}")
 
     @property
     def deterministic(self) -> bool:
-        """Whether all runs came to the same: no draw of a random number made a difference."""
+        """Whether all runs are equal, so that no random number made a difference."""
         return are_alike(self.summaries)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as one object: the spread of each measure, and what each run came to."""
+        """Return everything as a JSON object: the spread of each measure, and the summary of each run."""
         return {
             "scenario": self.scenario,
             "seeds": list(self.seeds),
@@ -56,9 +56,10 @@ class Replications:
 
 
 def replicate(scenarios: Sequence[Scenario], *, jobs: int | None = None, tick: Tick | None = None) -> Replications:
-    """Run the scenarios, which differ in their seeds alone, `jobs` at a time (as many as there are processors).
+    """Run scenarios that differ only in their seeds, `jobs` at a time (default: the number of processors).
 
-    Raises RunError, naming the seed, where a run fails; the others end soon then.
+    `tick` is called with the number of finished runs. Raises RunError, with the seed, if a run fails; the others are
+    stopped.
     """
     check_virtual_time(scenarios[0])
     seeds = [scenario.seed for scenario in scenarios]
@@ -82,7 +83,7 @@ def replicate(scenarios: Sequence[Scenario], *, jobs: int | None = None, tick: T
 def _measures(
     summaries: Sequence[Summary], part: str, name_of: Callable[[Mapping[str, Any]], str]
 ) -> dict[str, dict[str, Spread]]:
-    """Return the spread of every number of a part, by name; a measure that some run does not have is left out."""
+    """Return the spread of every number of a part, by name; measures that some run lacks are left out."""
     values: dict[str, dict[str, list[float]]] = {}
     for summary in summaries:
         for entry in summary[part]:

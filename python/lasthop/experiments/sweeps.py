@@ -33,28 +33,28 @@ TABLE_FILE: Final = "sweep.parquet"
 PICTURE_FILE: Final = "sweep.svg"
 
 Tick = Callable[[int, int], None]
-"""Told how many runs are done, and how many there are."""
+"""Called with the number of finished runs, and the number of all runs."""
 
 MOST_RUNS: Final = 100_000
-"""Runs that a sweep may have: more were meant to be a study, or a slip."""
+"""Largest number of runs of a sweep: a larger grid is most likely a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A key of the scenario, and the values that it takes in turn (as `--set` reads them)."""
+    """A key of the scenario, and the values that it takes, as `--set` reads them."""
 
     path: str
     values: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """The shortest name that tells a reader which key it is: its last part that is no number."""
+        """The last part of the key's path."""
         return self.path.rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One point of the grid: the value on each axis, and what its runs came to."""
+    """One point of the grid: the value on each axis, and the summaries of its runs."""
 
     values: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -62,26 +62,26 @@ class Case:
 
     @property
     def measures(self) -> dict[str, Spread]:
-        """The spread over the seeds of each measure that every run of the case has."""
+        """The spread over the seeds of each measure that all runs of the case have."""
         found = [measured(summary) for summary in self.summaries]
         return {key: spread([each[key] for each in found]) for key in found[0] if all(key in each for each in found)}
 
     @property
     def deterministic(self) -> bool:
-        """Whether all runs came to the same: no draw of a random number made a difference."""
+        """Whether all runs are equal, so that no random number made a difference."""
         return are_alike(self.summaries)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """The whole grid, its cases in the order of the axes, the last axis fastest."""
+    """A grid of cases, in the order of the axes with the last axis varying fastest."""
 
     scenario: str
     axes: tuple[Axis, ...]
     cases: tuple[Case, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as one object."""
+        """Return the grid as a JSON object."""
         return {
             "scenario": self.scenario,
             "axes": [asdict(axis) for axis in self.axes],
@@ -98,9 +98,10 @@ class Sweep:
         }
 
     def table(self) -> pa.Table:
-        """Return a row for each flow of each run: the values on the axes by their paths, the seed, and its measures.
+        """Return a table with a row for each flow of each run: the value on each axis, the seed, and the flow's
+        measures.
 
-        A measure that no flow has is left out.
+        Measures that no flow has are left out; docs/results.md has their units.
         """
         import pyarrow as pa
 
@@ -108,9 +109,9 @@ class Sweep:
         return table.select([field.name for field in table.schema if not pa.types.is_null(field.type)])
 
     def write(self, folder: Path) -> None:
-        """Write `sweep.json`, `sweep.parquet` and `sweep.svg` into `folder`, which is made; each is whole or not there.
+        """Write `sweep.json`, `sweep.parquet` and `sweep.svg` into `folder`, each whole or not at all.
 
-        Raises InputError where the folder holds anything but an earlier sweep, or cannot be written.
+        Raises InputError if the folder has anything but an earlier sweep, or cannot be written.
         """
         check_sweep_target(folder)
         with naming(folder):
@@ -145,12 +146,12 @@ def sweep(
     tick: Tick | None = None,
     progress: bool = False,
 ) -> Sweep:
-    """Run a scenario for every combination of the axes' values, each under `replications` seeds from its own on.
+    """Run a scenario for every combination of the axes' values, each under `replications` seeds that start at its own.
 
-    `source` is a path, a name, TOML text or a mapping, as `lasthop.run` takes it. `progress` shows a bar of the runs
-    that are done, of all; `tick` is told the same. `jobs` runs go on at a time (as many as there are processors, unless
-    given). Every case is read before the first is run. Raises InputError where one is wrong, and RunError, naming the
-    case and the seed, where a run fails.
+    `source` is a path, a name, TOML text or a mapping, as `lasthop.run` takes it. `progress` shows a bar of finished
+    runs, and `tick` is called with their number. `jobs` is the number of parallel runs (default: the number of
+    processors). All cases are read before the first one runs. Raises InputError if one is wrong, and RunError, with the
+    case and the seed, if a run fails.
     """
     if isinstance(source, Scenario):
         help = "give the path, the name, the text or the mapping that it was read from"
@@ -170,7 +171,7 @@ def sweep(
 
 
 def read_sweep_index(folder: Path) -> Mapping[str, Any]:
-    """Read `sweep.json` of a sweep's folder. Raises InputError where it is damaged or of another format."""
+    """Read `sweep.json` of a sweep's folder. Raises InputError if it is damaged or has another format."""
     path = folder / INDEX_FILE
     try:
         with naming(path):
@@ -183,12 +184,12 @@ def read_sweep_index(folder: Path) -> Mapping[str, Any]:
 
 
 def axis_of(path: str, values: Iterable[object]) -> Axis:
-    """Return an axis; values that are not texts are written as TOML has them."""
+    """Return an axis; values that are not strings are written as TOML."""
     return Axis(path, tuple(value if isinstance(value, str) else json.dumps(value) for value in values))
 
 
 def plain_values(texts: Sequence[str]) -> Sequence[str | int | float | bool]:
-    """Return texts as numbers or as yes and no, where all of them are; else as they are ("2 Mbit/s", "reno")."""
+    """Return the values of texts that are all booleans or all numbers; else the texts ("2 Mbit/s", "reno")."""
     for read in (_WORDS.__getitem__, int, float):
         try:
             return [read(text) for text in texts]
@@ -212,7 +213,7 @@ def parse_axis(text: str) -> Axis:
 
 
 def measured(summary: Mapping[str, Any]) -> dict[str, float]:
-    """Return what a run came to over all its flows, those of its measures that it has."""
+    """Return the measures of a run over all its flows, without those that it does not have."""
     flows, links = summary["flows"], summary["links"]
     rates = [flow["throughput_Bps"] for flow in flows if flow["throughput_Bps"] is not None]
     found: dict[str, float | None] = {
@@ -261,7 +262,7 @@ def _check_size(grid: Sequence[Axis], runs: int) -> None:
 
 @contextmanager
 def _told(tick: Tick | None, *, progress: bool) -> Iterator[Tick]:
-    """Whom to tell how many runs are done: the caller, and a bar in the terminal or the notebook."""
+    """Yield the function to call after each run: the caller's, and with `progress` one that also moves a bar."""
     told = tick or (lambda _done, _all: None)
     if not progress:
         yield told
@@ -311,7 +312,7 @@ def check_sweep_target(folder: Path) -> None:
         raise InputError("is a file, not a folder", file=str(folder), help="name a new folder with --out")
     if folder.is_dir() and not {path.name for path in folder.iterdir()} <= FILES | PARTIAL:
         raise InputError(
-            "holds something else than a sweep, so it is left alone",
+            "has files that are not a sweep's, so it is left alone",
             file=str(folder),
             help="name a new or empty folder with --out",
         )
@@ -319,7 +320,7 @@ def check_sweep_target(folder: Path) -> None:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
-    """Yield a name beside `path` to write to; it becomes `path` when all of it is there."""
+    """Yield a path to write to, which is renamed to `path` after the block."""
     partial = path.with_name(f".{path.name}.partial")
     with naming(path):
         yield partial
@@ -328,4 +329,4 @@ def _whole(path: Path) -> Iterator[Path]:
 
 FILES: Final = frozenset({INDEX_FILE, TABLE_FILE, PICTURE_FILE})
 PARTIAL: Final = frozenset(f".{name}.partial" for name in FILES)
-"""What a sweep writes, and what a sweep that was killed while it wrote leaves."""
+"""Files of a sweep, and those that a killed sweep can leave."""

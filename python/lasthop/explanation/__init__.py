@@ -1,7 +1,7 @@
-"""What happened in a run, and why: the story of each connection, its causes, and where its time went.
+"""Explanations of a run: the events of each connection, their causes, and the shares of its time.
 
-Read `connection` first (one connection's rows of the tables), then `story` (events in order, in words), `causes` (what
-each retransmission and timeout was for) and `time_shares` (the elapsed time, divided among what it was spent on).
+Read `connection` first (one connection's rows of the tables), then `story` (events in order, in words), `causes` (of
+retransmissions and timeouts) and `time_shares` (the elapsed time, divided by its use).
 """
 
 from lasthop.explanation.causes import Cause, causes

@@ -1,4 +1,4 @@
-"""Each retransmission by what triggered it, whether it was needed, and what it came of."""
+"""Retransmissions by trigger, verdict and the fate of earlier copies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lasthop.explanation.connection import Connection, Copy
 
 @dataclass(frozen=True)
 class Cause:
-    """Retransmissions that have the same trigger, verdict and origin. `needed` is None where nobody can tell."""
+    """Retransmissions with the same trigger, verdict and origin. `needed` is None if it cannot be known."""
 
     trigger: str
     needed: bool | None
@@ -20,7 +20,7 @@ class Cause:
 
 
 def causes(connection: Connection) -> list[Cause]:
-    """Return the causes of a connection's retransmissions, the commonest first."""
+    """Return the causes of a connection's retransmissions, the most frequent first."""
     found = Counter(_cause_of(connection, copy) for copy in connection.retransmissions())
     return [
         Cause(trigger, needed, why, origin, number)
@@ -34,7 +34,7 @@ def _cause_of(connection: Connection, copy: Copy) -> tuple[str, bool | None, str
 
 
 def _origin(connection: Connection, copy: Copy) -> str:
-    """Return what befell the earlier copies: the drop's rule and place, or the delay's cause and place."""
+    """Return the fate of the earlier copies: rule and link of the drop, or cause and link of the delay."""
     earlier = connection.earlier_copies(copy)
     dropped = [other.drop for other in earlier if other.drop is not None]
     if dropped and len(dropped) == len(earlier):

@@ -1,4 +1,4 @@
-"""One connection of a result: what its sender sent and decided, and what became of each packet.
+"""One connection of a result: the sender's packets and decisions, and the fate of each packet.
 
 Times are seconds from the start of the run, sequence numbers relative (1 is the first byte of data), lengths bytes.
 """
@@ -18,12 +18,12 @@ from lasthop.plots.flow import DROPPED, HOLD_THE_LINK, FlowTables, flow_names
 from lasthop.plots.source import Source
 
 NEEDS: Final = ("segments",)
-"""The tables without which nothing can be said; `tcp` adds decisions, `packets` drops and delays."""
+"""Tables that an explanation needs; `tcp` adds decisions, `packets` adds drops and delays."""
 
 
 @dataclass(frozen=True)
 class Hop:
-    """The way of one packet over one direction of a link."""
+    """One packet on one direction of a link."""
 
     link: str
     entered: float
@@ -37,27 +37,27 @@ class Hop:
 
     @property
     def dropped(self) -> bool:
-        """Whether the packet ended here."""
+        """Whether the packet was lost here."""
         return self.fate in DROPPED
 
     @property
     def end(self) -> float:
-        """When the packet was last seen here."""
+        """Time at which the packet left the link, or was lost."""
         return next(time for time in (self.delivered, self.transmitted, self.entered) if time is not None)
 
     @property
     def hold(self) -> tuple[float, float] | None:
-        """From when to when an unusual delay held the packet, if one did."""
+        """Start and end of the unusual delay of the packet, if it had one."""
         if self.delay <= 0 or not self.delay_cause:
             return None
-        # A delay of the transmitter ends when the packet is out; that of a single packet when it is delivered.
+        # A delay of the transmitter ends when the packet is transmitted, that of a single packet at its delivery.
         end = self.transmitted if self.delay_cause in HOLD_THE_LINK and self.transmitted is not None else self.end
         return end - self.delay, end
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A segment as it left the sender: the original, or a later copy of the same bytes."""
+    """A segment that the sender sent: the original, or a later copy of the same bytes."""
 
     packet: int
     time: float
@@ -74,17 +74,17 @@ class Copy:
 
     @property
     def end(self) -> int:
-        """The number after its last byte."""
+        """The sequence number after its last byte."""
         return self.seq + max(self.len, 1)
 
     @property
     def drop(self) -> Hop | None:
-        """Where it was dropped, if it was."""
+        """The hop that dropped it, if one did."""
         return next((hop for hop in self.hops if hop.dropped), None)
 
     @property
     def hold(self) -> tuple[Hop, tuple[float, float]] | None:
-        """The link that held it longest, and from when to when."""
+        """The hop with its longest unusual delay, with start and end."""
         held = [(hop, hop.hold) for hop in self.hops if hop.hold is not None]
         longest = max(held, key=lambda item: item[0].delay, default=None)
         return None if longest is None or longest[1] is None else (longest[0], longest[1])
@@ -92,7 +92,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Decision:
-    """A row of the table `tcp`: what the sender decided, and its windows after that."""
+    """A row of the table `tcp`: a decision of the sender, and its windows after it."""
 
     time: float
     event: str
@@ -130,7 +130,7 @@ class Connection:
 
     @cached_property
     def by_start(self) -> dict[int, list[Copy]]:
-        """The copies that begin with each number, in the order of sending."""
+        """Copies by first sequence number, in the order of sending."""
         found: dict[int, list[Copy]] = defaultdict(list)
         for copy in self.copies:
             found[copy.seq].append(copy)
@@ -138,11 +138,11 @@ class Connection:
 
     @cached_property
     def dropped(self) -> list[Copy]:
-        """The copies that were dropped on the way."""
+        """The copies that were dropped."""
         return [copy for copy in self.copies if copy.drop is not None]
 
     def earlier_copies(self, copy: Copy) -> list[Copy]:
-        """The copies of its first byte that were sent before it."""
+        """Return the copies of its first byte that were sent before it."""
         same = [other for other in self.by_start.get(copy.seq, ()) if other.packet < copy.packet]
         if same:
             return same
@@ -150,12 +150,12 @@ class Connection:
         return list(covers)
 
     def retransmissions(self, since: float = -np.inf, until: float = np.inf) -> list[Copy]:
-        """The copies that were sent again in a span, its start with it."""
+        """Return the retransmissions from `start`, inclusive, to `end`."""
         return [copy for copy in self.copies if copy.retransmission and since <= copy.time < until]
 
     @cached_property
     def best_round_trip(self) -> float | None:
-        """The shortest time from a segment to the ACK that first covered it, of segments that were sent once."""
+        """The shortest time from a segment that was sent once to the ACK that first covered it, in seconds."""
         ack_times = np.array([time for time, _ in self.acks])
         highest = np.maximum.accumulate(np.array([ack for _, ack in self.acks])) if self.acks else np.empty(0)
         best: float | None = None
@@ -170,9 +170,9 @@ class Connection:
 
 
 def connections(source: Source, flow: str | None = None) -> Iterator[Connection]:
-    """Yield the connections of a result that carried data or tried to, of one flow or of all.
+    """Yield the connections of a result that sent data or a SYN, of one flow or of all.
 
-    Raises InputError for a flow that the result does not have.
+    Raises InputError if the result has no such flow.
     """
     names = flow_names(source) if flow is None else [flow]
     for name in names:
@@ -254,7 +254,7 @@ class _Reader:
         return [(float(at), int(ack)) for at, ack in zip(heard.seconds("time_ns"), heard.numbers("ack"), strict=True)]
 
     def _hops(self) -> dict[int, list[Hop]]:
-        """Where each packet of the flow went, by its number. Nothing where the packets were not recorded."""
+        """Return the hops of each packet of the flow, by packet number; empty without the table `packets`."""
         if "packets" not in self._source.table_names:
             return {}
         packets = Columns("packets", self._source.table("packets")).equal("flow", self._name)

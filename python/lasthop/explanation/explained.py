@@ -1,4 +1,4 @@
-"""A result's connections explained: what `lasthop explain` prints."""
+"""The explained connections of a result, as `lasthop explain` prints them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lasthop.plots.source import Source
 
 @dataclass(frozen=True)
 class Explanation:
-    """One connection: its events in the order of time, the causes of its retransmissions, and where its time went."""
+    """One connection: its events in order of time, the causes of its retransmissions, and its shares of time."""
 
     flow: str
     connection: int
@@ -26,20 +26,20 @@ class Explanation:
     time_shares: tuple[TimeShare, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the explanation as JSON can hold it."""
+        """Return the explanation as a JSON object."""
         return asdict(self)
 
 
 def explain(source: Source, flow: str | None = None) -> list[Explanation]:
     """Explain the connections of a result: of one flow, or of all.
 
-    The result needs the table `segments`; `tcp` adds what the sender decided, `packets` what links did. Raises
-    InputError where there is no connection, or no flow of that name.
+    The result must have the table `segments`; `tcp` adds the sender's decisions, `packets` the drops and delays of
+    links. Raises InputError if the table is missing, there is no TCP connection, or no flow of that name.
     """
     if "segments" not in source.table_names:
         recorded = ", ".join(source.table_names) or "none"
         raise InputError(
-            f"to explain a run takes its table 'segments', which is not there (there are: {recorded})",
+            f"the explanation of a run needs its table 'segments', which is not there (there are: {recorded})",
             help='run it again with --set \'record.tables=["segments", "tcp", "packets"]\'',
         )
     found = [_explained(source, connection) for connection in connections(source, flow)]

@@ -1,4 +1,4 @@
-"""The story of one connection: what happened to it, in the order of time, each event with its packets and its cause."""
+"""The story of one connection: its events in order of time, each with its packets and its cause."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lasthop.explanation.connection import Connection, Copy, Decision
 from lasthop.explanation.words import DROP_WORDS, HOLD_WORDS, at, count, in_segments, lasting, listed
 
 MANY_HOLDS: Final = 5
-"""Of more holds of one kind than this, the story tells the longest and counts the rest."""
+"""Largest number of delays of one kind that the story has; of more it has the longest, and their number."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened, from `start` on, for as long as its consequences last. `text` says it in sentences."""
+    """An event, from `start` to `end`, the end of its consequences, in seconds. `text` describes it."""
 
     start: float
     end: float
@@ -27,12 +27,12 @@ class Event:
 
     @property
     def seconds(self) -> float:
-        """How long it lasted."""
+        """Its duration in seconds."""
         return self.end - self.start
 
 
 def story(connection: Connection) -> list[Event]:
-    """Return the events of a connection, in the order of time."""
+    """Return the events of a connection, in order of time."""
     told = [
         *_opening(connection),
         *_recoveries(connection),
@@ -67,7 +67,7 @@ def _ending(connection: Connection) -> Iterator[Event]:
 
 
 def _recoveries(connection: Connection) -> Iterator[Event]:
-    """Fast retransmits with the recovery that follows each."""
+    """Yield fast retransmits, each with its recovery."""
     decisions = connection.decisions
     for place, made in enumerate(decisions):
         if made.event == "fast_retransmit":
@@ -97,7 +97,7 @@ def _recovery(connection: Connection, place: int, end: float) -> Event:
 
 
 def _timeouts(connection: Connection) -> Iterator[Event]:
-    """Timeouts, those in a row for the same segment as one event, with what was sent again behind them."""
+    """Yield timeouts with the retransmissions after them; consecutive ones for one segment are one event."""
     decisions = connection.decisions
     ran_out = [place for place, made in enumerate(decisions) if made.event == "timeout"]
     for _, group in groupby(ran_out, key=lambda place: _run_of_timeouts(decisions, place)):
@@ -106,7 +106,7 @@ def _timeouts(connection: Connection) -> Iterator[Event]:
 
 
 def _run_of_timeouts(decisions: Sequence[Decision], place: int) -> int:
-    """Where the row of timeouts without progress begins that the one at `place` belongs to."""
+    """Return the index of the first of the consecutive timeouts, without progress between, that include `place`."""
     while decisions[place].reason == "again":
         earlier = next((back for back in range(place - 1, -1, -1) if decisions[back].event == "timeout"), None)
         if earlier is None:
@@ -143,7 +143,7 @@ def _waits(decisions: Sequence[Decision], places: Sequence[int]) -> str:
 
 
 def _without_decisions(connection: Connection) -> Iterator[Event]:
-    """Retransmissions of a sender whose decisions were not recorded (a kernel, a capture): runs with the same cause."""
+    """Yield the retransmissions of a sender without recorded decisions (a kernel, a capture), grouped by cause."""
     if connection.decisions:
         return
     for _, run in groupby(connection.retransmissions(), key=lambda copy: _episode(copy.cause)):
@@ -188,7 +188,7 @@ def _undone(connection: Connection) -> Iterator[Event]:
 
 
 def _holds(connection: Connection) -> Iterator[Event]:
-    """Times in which a link held packets for an unusual time, each once."""
+    """Yield the periods in which a link delayed packets unusually."""
     held = [(copy.hold, copy) for copy in connection.copies if copy.hold is not None]
     spans = sorted((span[0], span[1], hop.link, hop.delay_cause, copy.packet) for (hop, span), copy in held if hop)
     merged: list[tuple[float, float, str, str, list[int]]] = []
@@ -205,12 +205,12 @@ def _holds(connection: Connection) -> Iterator[Event]:
         yield Event(start, end, "held", text, tuple(packets))
     if len(merged) > 2 * MANY_HOLDS:
         rest = merged[0][0]
-        text = f"links held packets {count(len(merged), 'time')} in all; the {MANY_HOLDS} longest are told"
+        text = f"links held packets {count(len(merged), 'time')}; these are the {MANY_HOLDS} longest"
         yield Event(rest, merged[-1][1], "held", text)
 
 
 def _window_stalls(connection: Connection) -> Iterator[Event]:
-    """Times in which the peer's window was closed."""
+    """Yield the periods in which the peer's window was closed."""
     for closed, run in groupby(
         connection.decisions, key=lambda made: made.event in ("ack", "duplicate_ack") and made.advertised == 0
     ):
@@ -225,7 +225,7 @@ def _window_stalls(connection: Connection) -> Iterator[Event]:
 
 
 def _end_of_phase(decisions: Sequence[Decision], place: int, phase: str) -> float:
-    """When the phase that begins at `place` is over: the time of the first decision in another."""
+    """Return the end of the phase that starts at `place`: the time of the first decision in another phase."""
     for made in decisions[place + 1 :]:
         if made.phase != phase or made.event in ("timeout", "fast_retransmit"):
             return made.time
@@ -243,13 +243,13 @@ def _window_change(connection: Connection, before: Decision | None, decisions: S
     after = decisions[place]
     size = connection.segment_size
     text = f"cwnd {in_segments(before.cwnd, size)} to {in_segments(after.cwnd, size)} segments"
-    if after.ssthresh == after.ssthresh:  # not NaN: it is set
+    if after.ssthresh == after.ssthresh:  # NaN if it is not set
         text += f", ssthresh {in_segments(after.ssthresh, size)}"
     return text
 
 
 def _queue_drops_before(connection: Connection, time: float) -> list[Copy]:
-    """The copies that queues dropped in the two round trips before a time."""
+    """Return the copies that queues dropped in the two round trips before a time."""
     span = 2 * (connection.best_round_trip or 0.0)
     found = []
     for copy in connection.dropped:
@@ -275,10 +275,10 @@ def _verdict(connection: Connection, copy: Copy) -> str:
 
 
 def _fate_of_original(connection: Connection, copy: Copy) -> str:
-    """Return what became of the copies before this one, as evidence for whether it was needed."""
+    """Return the fate of the copies before this one, in words: evidence for whether it was needed."""
     earlier = connection.earlier_copies(copy)
     if not any(other.hops for other in earlier):
-        # What became of packets was not recorded: the verdict has its own reason, and a capture's its evidence.
+        # Without recorded packets the reason of the verdict says it; a verdict on a capture has its evidence.
         return copy.explanation
     dropped = [other for other in earlier if other.drop is not None]
     if len(dropped) == len(earlier) > 1:
@@ -308,7 +308,7 @@ def _drop_of(copy: Copy) -> str:
 
 
 def _repairs(copies: Sequence[Copy]) -> str:
-    """Return what else was sent again, counted by verdict and, of needless copies, by cause."""
+    """Return the number of further retransmissions by verdict and, if needless, by cause, in words."""
     if not copies:
         return ""
     needless = [copy for copy in copies if copy.needless]

@@ -1,9 +1,9 @@
-"""Where a connection's time went: its elapsed time, divided among what the bottleneck link did meanwhile, and why.
+"""Shares of a connection's elapsed time, by the state of the bottleneck link and the cause of that state.
 
-At each instant the bottleneck transmits a useful packet of the connection, a useless one, or a packet of somebody
-else; or it is held up; or it is idle, and then what ended the idleness says what the connection was waiting for. The
-first share is what an ideal transfer over the same link needs that has the link for itself; the others are what was
-lost, and all of them add up to the elapsed time.
+At any time the bottleneck transmits a useful packet of the connection, a useless one, or a packet of another flow; or
+it is blocked; or it is idle, and the event that ends the idle period says what the connection was waiting for. The
+first share is the time of an ideal transfer with the same link for itself; the others are lost time. All shares add up
+to the elapsed time.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ WORDS: Final = {
     IDEAL: "data that arrived first, at the link's best rate: an ideal transfer",
     "handshake": "before the first data: handshake and request",
     "needless": "copies of data that were not lost",
-    "wasted": "data that were lost behind the bottleneck",
+    "wasted": "data that were lost after the bottleneck",
     "others": "packets of other flows",
-    "held": "the link was held up, or slower than its best",
+    "held": "the link was blocked, or slower than its best",
     "spurious_timeout": "idle until a retransmission timer ran out that was spurious",
     "timeout": "idle until a retransmission timer ran out",
     "after_timeout": "idle between repairs after a timeout",
@@ -35,14 +35,14 @@ WORDS: Final = {
     "peer_window": "idle: the peer's window was full",
     "application": "idle: the application had nothing to send",
     "window": "idle in congestion avoidance: the window was below what the path holds",
-    "ending": "after the last data: their way, and the last ACK",
+    "ending": "after the last data: their delay, and the last ACK",
 }
-"""What time can go to, in words."""
+"""The uses of time, in words."""
 
 
 @dataclass(frozen=True)
 class TimeShare:
-    """Seconds of a connection's elapsed time that went to one thing."""
+    """Seconds of a connection's elapsed time with one use."""
 
     kind: str
     seconds: float
@@ -51,7 +51,7 @@ class TimeShare:
 
 @dataclass(frozen=True)
 class _Transmissions:
-    """What a direction of a link transmitted, in order: when each could begin and ended, and its least time."""
+    """Transmissions of a link direction, in order: earliest start, end, and least duration of each, in seconds."""
 
     packet: Floats
     begin: Floats
@@ -60,7 +60,7 @@ class _Transmissions:
 
 
 def time_shares(source: Source, connection: Connection) -> list[TimeShare]:
-    """Divide a connection's elapsed time. Nothing where the packets were not recorded, or it sent no data."""
+    """Return the shares of a connection's elapsed time; none without the table `packets`, or if it sent no data."""
     data = [copy for copy in connection.copies if copy.len > 0]
     if "packets" not in source.table_names or not data:
         return []
@@ -71,11 +71,11 @@ def time_shares(source: Source, connection: Connection) -> list[TimeShare]:
 
 
 def _bottleneck(source: Source, data: list[Copy]) -> _Transmissions | None:
-    """Of the directions of links that the data crossed, the one that was busy for longest."""
+    """Return the link direction that was busy longest, of those that the data crossed."""
     packets = Columns("packets", source.table("packets"))
     packets = packets.where(packets.known("transmitted_ns"))
     if not len(packets):
-        # Between captures of both ends nothing is known of a transmitter.
+        # Captures of both ends have no data on a transmitter.
         return None
     places = np.char.add(np.char.add(packets.texts("link").astype(str), "."), packets.texts("direction").astype(str))
     crossed = sorted({hop.link for copy in data for hop in copy.hops})
@@ -96,7 +96,7 @@ def _transmissions(packets: Columns, rows: Booleans) -> _Transmissions:
 
 
 BEST: Final = 0.05
-"""The quantile of the time per byte that counts as the link's best: not the minimum, which a lucky packet sets."""
+"""Quantile of the time per byte that counts as the link's best; the minimum would depend on a single packet."""
 
 
 def _within(link: _Transmissions, since: float, until: float) -> _Transmissions:
@@ -114,7 +114,7 @@ def _divided(connection: Connection, data: list[Copy], link: _Transmissions) -> 
         copy = copies.get(int(packet))
         gap = max(float(begin) - now, 0.0)
         if gap > 0:
-            # A packet of somebody else ends no wait of ours: the next of ours does.
+            # A packet of another flow does not end the connection's wait; its own next packet does.
             shares[waits.kind(copy, now)] += gap
         shares["held"] += max(float(end - begin - least), 0.0)
         shares[_kind_of_busy(copy, useful)] += float(least)
@@ -125,11 +125,11 @@ def _divided(connection: Connection, data: list[Copy], link: _Transmissions) -> 
 
 
 NOTHING: Final = 5e-7
-"""Shares below this, half a microsecond, are rounding."""
+"""Shares below this, in seconds, are rounding errors."""
 
 
 def _useful(data: list[Copy]) -> set[int]:
-    """The packets that brought bytes which no earlier arrival had brought."""
+    """Return the packets with bytes that no earlier arrival had."""
     reached, useful = -1, set()
     seen: set[int] = set()
     for copy in sorted((copy for copy in data if copy.arrived is not None), key=lambda copy: copy.arrived or 0.0):
@@ -150,7 +150,7 @@ def _kind_of_busy(copy: Copy | None, useful: set[int]) -> str:
 
 
 class _Waits:
-    """Says what a connection waited for while its bottleneck was idle."""
+    """Determines what a connection waited for while its bottleneck was idle."""
 
     def __init__(self, connection: Connection, data: list[Copy]) -> None:
         self._connection = connection
@@ -159,7 +159,7 @@ class _Waits:
         self._times = [made.time for made in connection.decisions]
 
     def kind(self, ended_by: Copy | None, since: float) -> str:
-        """Return what a wait was for that began at `since` and was ended by a copy, or by a packet of somebody else."""
+        """Return the cause of a wait from `since` until a copy, or until a packet of another flow."""
         copy = ended_by or self._next_after(since)
         if copy is None:
             return "ending"
@@ -181,7 +181,7 @@ class _Waits:
         return {"fast_recovery": "recovery", "congestion_avoidance": "window"}.get(made.phase, made.phase)
 
     def _had_stopped(self, made: Decision) -> bool:
-        """Whether the sender sent nothing on this decision although the windows had room: it had no data."""
+        """Return whether the sender sent nothing after a decision although the windows had room, for lack of data."""
         place = bisect_right(self._sent, made.time)
         return place == 0 or self._sent[place - 1] < made.time
 

@@ -8,10 +8,10 @@ DROP_WORDS: Final = {
     "queue_drop": "dropped by the queue",
     "error_drop": "lost to an error",
     "lost": "lost",
-    "dropper_drop": "dropped behind the link",
+    "dropper_drop": "dropped after the link",
     "oversize_drop": "longer than the link's MTU",
 }
-"""A packet's last fate, said of the packet."""
+"""The fates of a packet, in words."""
 
 HOLD_WORDS: Final = {
     "error": "an error that the link repaired",
@@ -23,7 +23,7 @@ HOLD_WORDS: Final = {
     "preemption": "pre-emption by other traffic",
     "handover": "a handover",
 }
-"""Why a link held a packet."""
+"""The causes of a link's delays, in words."""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -37,12 +37,12 @@ def at(seconds: float) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """Return a length of time as text: milliseconds below a second."""
+    """Return a duration as text, in milliseconds below a second."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
 
 
 def in_segments(size: float, segment: int) -> str:
-    """Return a window in segments, with one digit where it is not whole."""
+    """Return a window in segments, with one decimal if it is not whole."""
     segments = size / segment
     return f"{segments:.0f}" if abs(segments - round(segments)) < 0.05 else f"{segments:.1f}"
 

@@ -1,4 +1,4 @@
-"""Our own TCP as the client of real web servers: `lasthop fetch`."""
+"""lasthop's TCP as the client of real web servers, and as a server of real clients: `lasthop fetch`, `serve-file`."""
 
 from lasthop.fetching.comparison import Gain, gain_of
 from lasthop.fetching.fetched import Fetched, Way, fetch_once

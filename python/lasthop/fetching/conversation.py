@@ -1,4 +1,4 @@
-"""HTTP over a stream whose bytes our own TCP carries: Python's own client, and its TLS for https."""
+"""HTTP over a stream of lasthop's TCP, by Python's HTTP client, and its TLS for https."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PIECE = 65_536
 
 
 def converse(descriptor: int, target: Target, timeout_s: float, folder: Path) -> None:
-    """Ask for the target and write the body to `folder`, and what was said to `answer.json` beside it.
+    """Request the target, and write the body into `folder`, with status and headers, or the error, in `answer.json`.
 
-    `descriptor` is that of a connected stream socket, which is closed at the end. Nothing is raised: what goes wrong is
-    written too.
+    `descriptor` is a connected stream socket, which is closed at the end. `timeout_s` is the longest wait for the next
+    byte. No exception is raised.
     """
     answer: dict[str, Any] = {}
     try:
@@ -27,7 +27,7 @@ def converse(descriptor: int, target: Target, timeout_s: float, folder: Path) ->
             plain.settimeout(timeout_s)
             _ask(_secured(plain, target), target, folder / "body", answer)
     except TimeoutError:
-        answer["error"] = f"nothing came for {timeout_s:g} s"
+        answer["error"] = f"no byte arrived for {timeout_s:g} s"
     except ssl.SSLCertVerificationError as error:
         answer["error"] = f"the server's certificate is refused: {error.verify_message}"
     except http.client.IncompleteRead as error:
@@ -50,7 +50,7 @@ def _ask(stream: socket.socket, target: Target, body: Path, answer: dict[str, An
     connection = http.client.HTTPConnection(target.host, target.port)
     connection.default_port = {"http": 80, "https": 443}[target.scheme]
     connection.sock = stream
-    # The connection is the one that was measured: no other is opened behind its back.
+    # Only the measured connection is used: the client must not open another one.
     connection.auto_open = 0
     headers = {"Accept-Encoding": "identity", "Connection": "close", "User-Agent": "lasthop"}
     connection.request("GET", target.path, headers=headers)

@@ -1,4 +1,4 @@
-"""One fetch: our own TCP, with a profile, asks a real server through links."""
+"""One fetch from a real server through links, by lasthop's TCP with a profile."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from lasthop.results.folder import whole_folder
 from lasthop.scenario import Scenario
 
 DELAYED = "delayed"
-"""Instead of a profile: the one under test, but with the ordinary delayed ACKs of RFC 5681 §4.2."""
+"""The profile under test with the ordinary delayed ACKs of RFC 5681 §4.2."""
 
 REDIRECTIONS = (301, 302, 303, 307, 308)
 
 
 @dataclass(frozen=True)
 class Way:
-    """How to get there: links, what runs at their far end, and how long to wait for the next byte."""
+    """The path to the server: links, the program at their far end, overrides, and the longest wait for a byte."""
 
     links: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Way:
 
     @property
     def name(self) -> str:
-        """What the links are called."""
+        """The names of the links, in one text."""
         return " + ".join(Path(link).stem for link in self.links) or "no emulated link"
 
     def scenario(self, profile: str, *, like: str, records: bool) -> Scenario:
@@ -60,7 +60,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Fetched:
-    """What one fetch brought, and what its connection did."""
+    """The body and the connection of one fetch."""
 
     profile: str
     status: int
@@ -72,12 +72,12 @@ class Fetched:
 
     @property
     def goodput(self) -> float:
-        """Bytes of the body a second, from the first SYN to the last byte."""
+        """Goodput of the body in byte/s, from the first SYN to the last byte."""
         return self.bytes / self.seconds
 
     @property
     def retransmissions(self) -> int:
-        """Segments that the server sent again, seen where its packets enter the links."""
+        """Number of the server's retransmissions, counted where its packets enter the links."""
         return int(self.connection["flow"]["retransmissions"])
 
     def to_json(self) -> dict[str, Any]:
@@ -108,10 +108,10 @@ def fetch_once(
     body: Path | None = None,
     announces: bool = True,
 ) -> Fetched:
-    """Fetch a target once. Where the answer is a redirection it is returned, not followed.
+    """Fetch a target once. A redirection is returned, not followed.
 
-    `out` is where the result folder goes, `body` where the body goes. Raises RunError where there is no answer or one
-    that tells of an error, and LiveError where this machine does not allow it.
+    The result folder is written to `out` and the body to `body`, if given. Raises RunError if there is no answer, or
+    its status is an error, and LiveError if this machine does not allow fetches.
     """
     remove_left_folders()
     kept = whole_folder(out) if out is not None else nullcontext()
@@ -138,7 +138,7 @@ def fetch_once(
 
 
 def check_profiles(way: Way, profiles: Sequence[str], tested: str) -> None:
-    """Raise InputError where a profile, a link or an override is wrong, before anything is fetched."""
+    """Raise InputError if a profile, a link or an override is wrong, before anything is fetched."""
     for profile in profiles:
         if not profile:
             raise InputError("no profile is named", key="--profile", help="lasthop list profiles")

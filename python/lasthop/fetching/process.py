@@ -1,4 +1,4 @@
-"""The child that one fetch lives in: `python -m lasthop.fetching.process EXCHANGE`; see `lasthop.real_time.process`."""
+"""The child process of one fetch: `python -m lasthop.fetching.process EXCHANGE`; see `lasthop.real_time.process`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lasthop.real_time.process import carry_out, stop_when_orphaned, write_resul
 
 
 def main(exchange: Path) -> int:
-    """Carry out the request in `exchange`; return the exit status."""
+    """Run the request in `exchange`; return the exit status."""
     request = json.loads((exchange / "request.json").read_text())
     return carry_out(exchange, request, lambda: _fetch(exchange, request))
 

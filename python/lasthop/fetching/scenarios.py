@@ -1,4 +1,4 @@
-"""The scenarios of a real server or of real clients: our own TCP at one end, a kernel somewhere behind the other."""
+"""Scenarios with lasthop's TCP at one end of the links, and a real server or real clients beyond the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RECORDS: Final = """[record]
 tables = ["packets", "segments", "queue", "tcp"]
 captures = ["server", "client"]
 """
-"""What is recorded where a result is kept."""
+"""What a kept result records, as TOML."""
 
 _KERNEL: Final = 'profile = "linux-6", stack = "kernel"'
 
@@ -28,9 +28,9 @@ def client_scenario(
     overrides: Iterable[str],
     seed: int | None,
 ) -> Scenario:
-    """Return the scenario of a client with a profile, perhaps with ordinary delayed ACKs instead of its own policy.
+    """Return the scenario of a client with a profile, with ordinary delayed ACKs if `delayed`.
 
-    Overrides of the client's TCP are for the profile under test. Raises InputError.
+    Overrides of the client's TCP apply only to the profile under test (`tested`). Raises InputError.
     """
     ack = ', tcp = { ack = { algorithm = "delayed" } }' if delayed else ""
     hosts = {"server": _KERNEL, "client": f'profile = {json.dumps(profile)}, stack = "lasthop"{ack}'}
@@ -40,7 +40,7 @@ def client_scenario(
 def server_scenario(
     links: Sequence[str], profile: str, *, tested: bool, more: str, overrides: Iterable[str], seed: int | None
 ) -> Scenario:
-    """Return the scenario of a server with a profile. Overrides of its TCP are for the profile under test."""
+    """Return the scenario of a server with a profile. Overrides of its TCP apply only if the profile is `tested`."""
     hosts = {"server": f'profile = {json.dumps(profile)}, stack = "lasthop"', "client": _KERNEL}
     return scenario_of_links(links, hosts=hosts, more=more, overrides=_kept(overrides, tested), seed=seed)
 

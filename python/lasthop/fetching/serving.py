@@ -1,4 +1,4 @@
-"""HTTP of a server of one file, over streams whose bytes our own TCP carries: Python's own."""
+"""HTTP for one file over streams of lasthop's TCP, by Python's HTTP server."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 SILENCE_S = 60.0
-"""How long a client may say nothing."""
+"""Longest wait for a byte of a client's request, in seconds."""
 
 
 def path_of(file: Path) -> str:
-    """Return the path of the URL under which a file is served."""
+    """Return the path of a file's URL."""
     return f"/{quote(file.name)}"
 
 
 def answer(descriptor: int, file: Path) -> None:
-    """Answer one request for the file on a connected stream socket, which is closed at the end."""
+    """Answer one request for the file on the connected stream socket `descriptor`, and close it."""
 
     class Handler(_Handler):
         served = file
@@ -27,10 +27,10 @@ def answer(descriptor: int, file: Path) -> None:
     with socket.socket(fileno=descriptor) as stream:
         stream.settimeout(SILENCE_S)
         try:
-            # Without a server around it: the handler uses none.
+            # There is no server object, and the handler uses none.
             Handler(stream, ("", 0), None)  # type: ignore[arg-type]
         except OSError:
-            # The client went away; what its connection did tells so.
+            # The client has gone; the report of its connection says so.
             return
 
 
@@ -49,7 +49,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         wanted = unquote(urlsplit(self.path).path)
         self.close_connection = True
         if wanted not in ("/", f"/{self.served.name}"):
-            self.send_error(404, "Not Found", f"there is one file here, {path_of(self.served)}")
+            self.send_error(404, "Not Found", f"the only file here is {path_of(self.served)}")
             return
         with self.served.open("rb") as file:
             self.send_response(200)
@@ -61,4 +61,4 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 shutil.copyfileobj(file, self.wfile)
 
     def log_message(self, format: str, *_: object) -> None:
-        """Say nothing: each connection is told of when it is over."""
+        """Log nothing: each connection is reported when it ends."""

@@ -1,4 +1,4 @@
-"""What a URL asks for: which host, which port, which path."""
+"""The target of a URL: host, port and path."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from urllib.parse import quote, urljoin, urlsplit
 from lasthop.errors import InputError, RunError
 
 GATEWAY = "gateway"
-"""The host of a URL that stands for the far end of the links."""
+"""Host name in URLs for the far end of the links."""
 
 _PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
 class Target:
-    """A URL that can be fetched."""
+    """A parsed URL that can be fetched."""
 
     url: str
     scheme: str
@@ -27,13 +27,13 @@ class Target:
 
     @property
     def is_far_end(self) -> bool:
-        """Whether the far end of the links is meant."""
+        """Whether the host is the far end of the links."""
         return self.host in (GATEWAY, "$lasthop_gateway")
 
     def address(self) -> str | None:
         """Ask this machine's resolver for the host's address; None for the far end of the links.
 
-        Raises RunError where the name is not known, and InputError where the address is one that no link leads to.
+        Raises RunError if the name is not known, and InputError if the address is this machine's loopback.
         """
         if self.is_far_end:
             return None
@@ -52,18 +52,18 @@ class Target:
 
 
 def target_of(url: str) -> Target:
-    """Read a URL. Raises InputError with what would be right."""
+    """Parse a URL. Raises InputError, with a correct form, if it cannot be fetched."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
         raise _refusal(url, str(error)) from error
     if parts.scheme not in _PORTS:
-        raise _refusal(url, f"{parts.scheme!r} is not spoken here" if parts.scheme else "the scheme is missing")
+        raise _refusal(url, f"{parts.scheme!r} is not supported" if parts.scheme else "the scheme is missing")
     if not parts.hostname:
         raise _refusal(url, "the host is missing")
     if parts.username is not None:
-        raise _refusal(url, "names and passwords are not sent")
+        raise _refusal(url, "user names and passwords are not supported")
     if _is_ipv6(parts.hostname):
         raise _refusal(url, "only IPv4 crosses the links")
     path = quote(parts.path or "/", safe=_SAFE) + (f"?{quote(parts.query, safe=_SAFE)}" if parts.query else "")
@@ -71,7 +71,7 @@ def target_of(url: str) -> Target:
 
 
 def redirected(target: Target, location: str) -> Target:
-    """Return where a server sends its client."""
+    """Return the target of a redirection, whose `location` may be relative."""
     return target_of(urljoin(target.url, location))
 
 
@@ -87,4 +87,4 @@ def _refusal(url: str, what: str) -> InputError:
 
 
 _SAFE = "/%:=&?~#+!$,;'@()*[]"
-"""What a URL may have as it is (RFC 3986 §2.2), and what is quoted already."""
+"""Characters that a URL may have unquoted (RFC 3986 §2.2), and the percent sign of quoted ones."""

@@ -1,8 +1,8 @@
-"""What one direction of a link was, by what crossed it: rate, delay, queue, losses, spikes, reordering.
+"""Estimates of one direction of a link from its packets: rate, delay, queue, losses, spikes, reordering.
 
-The ideas are those of packet pairs and of the virtual queue: of two packets, the second of which was sent before the
-first had left, the second arrives its transmission time later (Keshav 1991); and what has been sent and has not arrived
-yet, but for the propagation delay, waits (iBox, Ashok et al. 2020, rebuilds a path's queue so).
+Two methods are used. Packet pairs: if a packet is sent before the one ahead of it has left the link, it arrives one
+transmission time after that one (Keshav 1991). The virtual queue: packets that have been sent and have not arrived
+after the propagation delay are waiting (iBox, Ashok et al. 2020).
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from lasthop.fitting.passage import Bools, Floats, Ints, Passage
 Confidence = Literal["high", "medium", "low", "none"]
 
 BLOCK: Final = 50
-"""Pairs of packets whose rate is taken together: gaps that a host or a clock has moved cancel out."""
+"""Number of packet pairs in a block with one rate, so that timing errors of a host or a clock cancel out."""
 LEAST_PAIRS: Final = 20
-"""Fewer pairs behind a queue say nothing about the rate."""
+"""Least number of queued packet pairs for an estimate of the rate."""
 VARIES: Final = 0.2
-"""A rate varies if four fifths of its blocks spread over more than this share of it."""
+"""Spread of the middle 80 % of blocks, as a share of the rate, above which the rate counts as varying."""
 EXACT: Final = 0.02
-"""Where the middle half of all pairs agree within this share, their median is the rate."""
+"""Spread of the middle half of all pairs, as a share of the rate, within which their median is the rate."""
 MARKED: Final = 10.0
-"""Losses depend on the queue's length where that makes them likelier by more than this power of e."""
+"""Log-likelihood ratio above which losses are taken to depend on the queue's length."""
 SURELY_NOT_FULL: Final = 0.7
-"""A loss at a queue that is shorter than this share of its limit is not the queue's."""
+"""Share of the queue's limit below which a loss is not a queue drop."""
 STEP: Final = 0.1
-"""How long a step of a varying rate is at least, in seconds."""
+"""Least length of a step of a varying rate, in seconds."""
 NORMAL_95: Final = 1.96
 """The 97.5 % quantile of the normal distribution."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """An estimate with its interval (95 %), how sure it is, and what it rests on."""
+    """An estimate with its 95 % interval, its confidence ("high", "medium", "low"), and its basis in words."""
 
     value: float
     low: float
@@ -50,8 +50,8 @@ class Figure:
 class Direction:
     """One direction of a link. Rates in bit/s, times in seconds, the queue's limit in waiting packets.
 
-    `rate` is None where no queue showed it, `queue` where none ever was full. `steps` has the times and rates of a rate
-    that varies. `spikes` are (start, length) of times in which nothing came although packets waited.
+    `rate` is None if no packets queued, `queue` if the queue was never full. `steps` are the times and rates of a
+    varying rate. `spikes` are (start, length) of pauses in which no packet arrived although packets waited.
     """
 
     rate: Figure | None
@@ -68,21 +68,21 @@ class Direction:
 
 
 def fit_direction(passage: Passage) -> Direction:
-    """Estimate what a direction was."""
+    """Estimate one direction from the packets that crossed it."""
     arrived, delays, size = passage.fastest
     backlog = _Backlog(passage, float(delays.min()))
     rate, steps, spikes = _rate(backlog)
     seconds_per_byte = 8.0 / rate.value if rate else 0.0
     own = delays - size * seconds_per_byte
     if steps:
-        # The rate at the time of the fastest packet is not the mean rate: with an empty queue a packet shows both.
+        # The rate at the time of the fastest packet may differ from the mean rate.
         local = np.interp(arrived, [at for at, _ in steps], [step for _, step in steps])
         own = delays - size * 8.0 / local
     delay = _delay(own)
     waiting, entered = _waiting(passage, delay.value, seconds_per_byte)
     queue, overflow, discipline = _queue(passage, waiting)
     if queue:
-        # What was lost behind the queue has waited in it: what surely was, for the queue was far from full.
+        # A packet that was lost while the queue was far from full was lost after it, and has waited in it.
         behind = passage.lost & (waiting < SURELY_NOT_FULL * queue.value)
         waiting, entered = _waiting(passage, delay.value, seconds_per_byte, behind)
         queue, overflow, discipline = _queue(passage, waiting)
@@ -103,7 +103,7 @@ def fit_direction(passage: Passage) -> Direction:
 
 
 class _Backlog:
-    """Pairs of packets of which the second waited behind the first."""
+    """Pairs of packets in which the second waited for the first."""
 
     def __init__(self, passage: Passage, least_delay: float) -> None:
         first, second = passage.pairs
@@ -136,7 +136,7 @@ def _rate(backlog: _Backlog) -> tuple[Figure | None, tuple[tuple[float, float], 
     error = NORMAL_95 * 1.2533 * float(np.std(rates)) / sqrt(len(rates))
     quarter, median, three_quarters = np.percentile(bits / np.maximum(gap, 1e-9), (25, 50, 75))
     if three_quarters - quarter <= EXACT * median:
-        # Half of all pairs agree: what the others have is not the link's.
+        # Half of all pairs agree: the rest is not due to the link.
         middle, error = median, float(three_quarters - quarter)
         low = high = middle
     if (high - low) / middle <= VARIES:
@@ -149,7 +149,7 @@ def _rate(backlog: _Backlog) -> tuple[Figure | None, tuple[tuple[float, float], 
 
 
 def _steps(at: Floats, bits: Floats, gap: Floats, mean: float) -> tuple[tuple[float, float], ...]:
-    """Return the rate as it varied. Where no queue shows it, it is interpolated."""
+    """Return times and rates of a varying rate, interpolated where no packets queued."""
     width = max(STEP, 20.0 * float(np.median(bits)) / mean)
     place = (at / width).astype(np.int64)
     size = int(place.max()) + 1
@@ -160,7 +160,7 @@ def _steps(at: Floats, bits: Floats, gap: Floats, mean: float) -> tuple[tuple[fl
 
 
 def _delay(own: Floats) -> Figure:
-    """Return the base delay: what the fastest packet took, less its own transmission."""
+    """Return the base delay: the delay of the fastest packet minus its transmission time."""
     least = float(own.min())
     near = float(np.percentile(own, min(100.0, 500.0 / len(own))))
     sure: Confidence = "high" if near - least <= max(0.001, 0.02 * least) else "medium"
@@ -170,9 +170,10 @@ def _delay(own: Floats) -> Figure:
 def _waiting(
     passage: Passage, delay: float, seconds_per_byte: float, also: Bools | None = None
 ) -> tuple[Floats, Bools]:
-    """Return how many packets waited when each was sent, the one in transmission left out; and which packets entered.
+    """Return the number of waiting packets when each packet was sent, without the one in transmission; and which
+    packets entered the queue.
 
-    Packets whose arrival is not known are taken to have left between their neighbours.
+    A packet whose arrival is not known is assumed to have left between its neighbours.
     """
     entered = ~passage.lost if also is None else ~passage.lost | also
     place = np.arange(len(passage.sent), dtype=np.float64)
@@ -185,7 +186,7 @@ def _waiting(
 
 
 def _queue(passage: Passage, waiting: Floats) -> tuple[Figure | None, Bools, str]:
-    """Return the limit, the losses that it caused, and the discipline, as far as losses tell by the queue's length."""
+    """Return the queue's limit, the losses that it caused, and the discipline, from the queue's length at losses."""
     none = np.zeros(len(waiting), dtype=bool)
     if not passage.lost.any():
         return None, none, "tail-drop"
@@ -196,7 +197,7 @@ def _queue(passage: Passage, waiting: Floats) -> tuple[Figure | None, Bools, str
     count = int(overflow.sum())
     share_full = count / max(int(full.sum()), 1)
     share_below = float(passage.lost[~full].mean()) if not full.all() else 0.0
-    # Losses that come with a full queue, and hardly without: by chance they would be as many below.
+    # Losses at a full queue and hardly any below: random losses would be as frequent below.
     sharp = share_full > 0.2 or threshold >= 0.9 * top - 1.0
     if gain > MARKED and count >= 2 and top >= 2 and sharp and share_full > 3.0 * share_below:
         levels = waiting[overflow]
@@ -212,8 +213,8 @@ def _queue(passage: Passage, waiting: Floats) -> tuple[Figure | None, Bools, str
 
 
 def _threshold(lost: Bools, waiting: Floats, top: float) -> tuple[float, float]:
-    """Return the length of the queue from which losses are of another kind, where two shares explain them best; and by
-    how much the logarithm of the likelihood is larger than with one share.
+    """Return the queue length that divides packets into two groups with the most different shares of losses, and the
+    log-likelihood ratio of two shares to one.
     """
     candidates = np.arange(max(1.0, np.floor(0.5 * top)), top + 2)
     chances = [
@@ -227,13 +228,13 @@ def _threshold(lost: Bools, waiting: Floats, top: float) -> tuple[float, float]:
 
 
 def _likelihood(lost: Bools) -> float:
-    """Return the logarithm of the likelihood of so many losses by their own share."""
+    """Return the log-likelihood of a number of losses, given their own share."""
     count, some = len(lost), int(lost.sum())
     return float(sum(part * np.log(part / count) for part in (some, count - some) if part))
 
 
 def _loss(passage: Passage, waiting: Floats, queue: Figure | None, overflow: Bools) -> Figure:
-    """Return the probability that a packet is lost which no full queue drops, with Wilson's interval (1927)."""
+    """Return the probability of a loss that is not a queue drop, with Wilson's interval (1927)."""
     room = waiting < 0.9 * queue.value if queue else np.ones(len(waiting), dtype=bool)
     room &= ~overflow
     lost, count = int((passage.lost & room).sum()), int(room.sum())
@@ -248,7 +249,7 @@ def _loss(passage: Passage, waiting: Floats, queue: Figure | None, overflow: Boo
 
 
 def _reordering(passage: Passage, seconds_per_byte: float) -> tuple[Figure | None, tuple[float, float]]:
-    """Return the share of packets that were overtaken, and mean and deviation of how much later they came."""
+    """Return the share of packets that were overtaken, and the mean and deviation of their extra delay."""
     late, timed = np.flatnonzero(passage.late), passage.timed
     count = len(late) + len(timed)
     if not len(late) or len(timed) < 2:

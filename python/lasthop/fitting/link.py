@@ -1,4 +1,4 @@
-"""Both directions of a link by captures, as a scenario that runs, and the rerun that it is judged by."""
+"""Both directions of a link, estimated from captures of one end or both."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lasthop.joining import Clocks, View, join, views_of
 from lasthop.joining.clocks import Choice
 
 LEAST_PACKETS: Final = 50
-"""Fewer data packets say too little of a link."""
+"""Least number of data packets for a fit."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A link by the captures of one connection: `forward` led from the sender of the data to their receiver.
+    """A link fitted to the captures of one connection; `forward` leads from the sender of the data to the receiver.
 
-    From the sender alone `backward` is None, and the forward delay is that of both ways.
+    With a capture of the sender only, `backward` is None, and the forward delay is that of both directions.
     """
 
     view: View
@@ -34,11 +34,11 @@ class Fit:
 
     @property
     def round_trip(self) -> float:
-        """The base delay of both ways, in seconds."""
+        """The base delay of both directions together, in seconds."""
         return self.forward.delay.value + (self.backward.delay.value if self.backward else 0.0)
 
     def to_json(self) -> dict[str, Any]:
-        """Return every figure with its interval and confidence."""
+        """Return all estimates, with intervals and confidence, as a JSON object."""
         return {
             "flow": "-".join(self.view.ends),
             "seen_from": "both ends" if self.backward else "the sender",
@@ -54,8 +54,8 @@ class Fit:
 def fit(captures: Sequence[str | Path], *, flow: str | None = None, clocks: Choice = "auto") -> Fit:
     """Fit a link to the bulk transfer in one capture (of the sender's end) or two (of both ends).
 
-    The connection that carried most data is taken, or the one that is named. Raises InputError where there is no
-    capture, no such connection, or too little in it.
+    `flow` names the connection (default: the one with most data). `clocks` says whether both captures have one clock.
+    Raises InputError if a capture cannot be read, has no such connection, or has too few data packets.
     """
     views = [view for capture in captures for view in views_of(capture)]
     joined = [one for one in join(views, clocks) if flow in (None, one.flow)]
@@ -83,7 +83,7 @@ def _length(passage: Passage) -> float:
 def _check(passage: Passage, view: View) -> None:
     if len(passage.timed) < LEAST_PACKETS:
         raise InputError(
-            f"{len(passage.timed)} packets of the transfer tell when they arrived; {LEAST_PACKETS} are the least",
+            f"{len(passage.timed)} packets of the transfer have a known arrival; at least {LEAST_PACKETS} are needed",
             file=str(view.capture),
             help="capture a bulk transfer, at the sender's end or at both",
         )

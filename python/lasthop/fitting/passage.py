@@ -1,4 +1,4 @@
-"""The packets that were sent into one direction of a link, and what became of them."""
+"""The packets that were sent into one direction of a link, and their arrivals."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Ints = npt.NDArray[np.int64]
 class Passage:
     """Packets in the order of sending: times in seconds, sizes in bytes of IP packet.
 
-    `arrived` is NaN for a packet that was lost, and for one that arrived nobody knows when; where `prompt` is false it
-    is the latest that it can have been.
+    `arrived` is NaN for a packet that was lost, or whose arrival time is not known; if `prompt` is false, it is an
+    upper bound.
     """
 
     sent: Floats
@@ -31,7 +31,7 @@ class Passage:
 
     @cached_property
     def late(self) -> Bools:
-        """Packets that arrived after one that was sent behind them."""
+        """Whether each packet arrived after one that was sent later."""
         times = np.where(np.isnan(self.arrived), np.inf, self.arrived)
         behind = np.append(np.minimum.accumulate(times[::-1])[::-1][1:], np.inf)
         late: Bools = ~np.isnan(self.arrived) & (self.arrived > behind)
@@ -39,18 +39,18 @@ class Passage:
 
     @cached_property
     def timed(self) -> Ints:
-        """The places of the packets that arrived in their turn, at a time that is known."""
+        """Indices of the packets that arrived in order, at a known time."""
         return np.flatnonzero(~np.isnan(self.arrived) & ~self.late & self.prompt)
 
     @cached_property
     def fastest(self) -> tuple[Floats, Floats, Floats]:
-        """When packets arrived, how long each took at most, and their sizes."""
+        """Arrival times, delays (upper bounds) and sizes of packets."""
         there = ~np.isnan(self.arrived)
         return self.arrived[there], (self.arrived - self.sent)[there], self.size[there]
 
     @cached_property
     def pairs(self) -> tuple[Ints, Ints]:
-        """Packets that arrived one behind the other, with nothing lost or late between them."""
+        """Indices of packets that arrived directly after their predecessor, without a loss or a late packet between."""
         timed = self.timed
         odd = np.cumsum(self.lost | self.late)
         whole = odd[timed[1:]] == odd[timed[:-1]]
@@ -58,7 +58,7 @@ class Passage:
 
 
 def of_crossing(crossing: Crossing) -> Passage:
-    """Return the passage of a direction that was seen at both ends."""
+    """Return the passage of a direction that was captured at both ends."""
     known = ~crossing.unknown
     return Passage(
         sent=crossing.sent[known],

@@ -17,19 +17,19 @@ from lasthop.scenario import parse_scenario, run
 
 @dataclass(frozen=True)
 class Rerun:
-    """The same transfer over the fitted link, against the capture. Goodput in bit/s, round trips in seconds."""
+    """The same transfer over the fitted link: pairs of the capture's and the rerun's goodput (bit/s) and RTT (s)."""
 
     profile: str
     goodput: tuple[float, float]
     rtt_high: tuple[float, float]
 
     def error(self, pair: tuple[float, float]) -> float:
-        """Return by how much of the capture's the rerun's value is off."""
+        """Return the relative error of the rerun's value in a pair; NaN if the capture's is 0."""
         captured, rerun = pair
         return rerun / captured - 1.0 if captured else float("nan")
 
     def to_json(self) -> dict[str, Any]:
-        """Return both values and their errors."""
+        """Return both pairs with their errors as a JSON object."""
         return {
             "profile": self.profile,
             "goodput_bps": {"capture": self.goodput[0], "rerun": self.goodput[1], "error": self.error(self.goodput)},

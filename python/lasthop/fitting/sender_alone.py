@@ -1,8 +1,8 @@
-"""The bulk sender's packets from its own capture alone: acknowledgments tell when they arrived, and that some did not.
+"""The bulk sender's packets from a capture of the sender only: arrivals and losses, derived from acknowledgments.
 
-An acknowledgment comes when the newest packet that it tells of has arrived, and takes the way back. So its time stands
-for that packet's arrival, the way back included; of the others that it covers only that they arrived is known. A packet
-was lost if its data were sent again and the retransmission was needed.
+A receiver sends an acknowledgment when the newest packet that it covers arrives. So its arrival time at the sender is
+that packet's arrival time plus the reverse delay; for the other packets that it covers the time is an upper bound. A
+packet was lost if its data were retransmitted and the retransmission was needed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from lasthop.fitting.passage import Bools, Floats, Passage
 from lasthop.joining.views import FIN, NONE, SYN, View, positions
 
 MOST_ALONE: Final = 0.6
-"""A receiver that acknowledges more of the segments alone than this share does not wait for a second one."""
+"""Share of segments with an acknowledgment of their own above which the receiver does not delay acknowledgments."""
 
 
 @dataclass(frozen=True)
 class RoundTrips:
-    """Round-trip times of packets that were sent once, and the bytes that were acknowledged between two times."""
+    """Round-trip times of packets that were sent once, in seconds, and the bytes acknowledged between two times."""
 
     seconds: Floats
     acknowledged: int
@@ -31,17 +31,17 @@ class RoundTrips:
 
     @property
     def goodput(self) -> float:
-        """Acknowledged bits per second, from the first data to the last acknowledgment."""
+        """Acknowledged data in bit/s, from the first data segment to the last acknowledgment."""
         return 8.0 * self.acknowledged / (self.last - self.first) if self.last > self.first else 0.0
 
     @property
     def high(self) -> float:
-        """The round-trip time that 95 % are below, in seconds."""
+        """The 95 % quantile of round-trip times, in seconds."""
         return float(np.percentile(self.seconds, 95)) if len(self.seconds) else float("nan")
 
 
 class _Sender:
-    """What the sender knows, packet by packet."""
+    """The sender's knowledge of each packet, built up from its capture."""
 
     def __init__(self, view: View) -> None:
         side = view.bulk_sender
@@ -62,14 +62,14 @@ class _Sender:
         self.lost = np.zeros(len(rows), dtype=bool)
         self.told = np.zeros(len(rows), dtype=bool)
         self.again = np.zeros(len(rows), dtype=bool)
-        # Acknowledged alone, in order: perhaps only after the receiver's delay (RFC 9293 §3.8.6.3).
+        # Acknowledged alone, in order: possibly after the delay of a delayed ACK (RFC 9293 §3.8.6.3).
         self.single = np.zeros(len(rows), dtype=bool)
-        # Reported alone by SACK: Linux waits up to 1 ms for more to report (tcp_comp_sack_delay_ns).
+        # Reported alone by SACK: Linux waits up to 1 ms for further segments (tcp_comp_sack_delay_ns).
         self.sacked = np.zeros(len(rows), dtype=bool)
         self.round_trips: list[float] = []
         self.acknowledged = 0
         self.first_data = self.last_ack = 0.0
-        # The latest copy of each segment that is not acknowledged, by where it begins; in the order of the stream.
+        # The latest copy of each unacknowledged segment, by its first byte, in the order of the stream.
         self.copies: dict[int, int] = {}
         self.open: list[int] = []
 
@@ -119,7 +119,7 @@ class _Sender:
             for first in self.open[bisect_left(self.open, left) : bisect_left(self.open, right)]:
                 told = self._tell(self.copies[first])
                 newest, sacked = max(newest, told), sacked + (told != NONE)
-        # Karn: of what was sent twice, nobody knows which copy is meant (RFC 6298 §3).
+        # Karn's algorithm: no sample of a retransmitted segment (RFC 6298 §3).
         if newest != NONE and not self.again[newest]:
             self.arrived[newest] = at
             self.single[newest] = news == 1 and not sacked
@@ -127,7 +127,7 @@ class _Sender:
             self.round_trips.append(at - float(self.sent[newest]))
 
     def _tell(self, place: int) -> int:
-        """An acknowledgment covers a packet; returns it if that is news."""
+        """Mark a packet as covered by an acknowledgment; return it if it was not covered before."""
         if self.told[place]:
             return NONE
         self.told[place] = True
@@ -135,9 +135,10 @@ class _Sender:
 
 
 def passage(view: View) -> tuple[Passage, RoundTrips]:
-    """Return the data's passage by the sender's own capture (there and back), and the round trips.
+    """Return the passage of the data (delays are those of both directions) and the round trips, by the sender's
+    capture.
 
-    Packets that nothing was heard of, at the end, are left out.
+    Packets at the end without any acknowledgment are left out.
     """
     sender = _Sender(view)
     sender.run()

@@ -8,21 +8,21 @@ from lasthop.fitting.direction import Direction, Figure
 from lasthop.fitting.link import Fit
 
 ROOM: Final = 10
-"""A queue that was never full gets so many times the room that was taken."""
+"""Limit of a queue that was never full, as a multiple of its longest length."""
 LEAST_BACK_RATE: Final = 10e6
-"""The rate of a way that no queue showed, in bit/s, unless the other way was faster."""
+"""Rate in bit/s of a reverse direction without queued packets, unless the other direction was faster."""
 
 
 def scenario_text(fit: Fit, profile: str, name: str = "my-link") -> str:
     """Return the link with the capture's transfer over it, as the TOML text of a scenario that runs."""
     sender, receiver = fit.view.ends[fit.view.bulk_sender], fit.view.ends[1 - fit.view.bulk_sender]
-    seen = "captures of both ends" if fit.backward else "a capture of the sender's end alone"
+    seen = "captures of both ends" if fit.backward else "a capture of the sender's end"
     return f"""\
 # A link fitted to {seen}: {sender} sent to {receiver}, {fit.seconds:.1f} s.
-# Look at what another TCP or queue would have made of it:
+# Look at another TCP, or another queue, on the same link:
 #   lasthop run {name}.toml --set hosts.server.profile=linux-6-bbr
 #   lasthop run {name}.toml --set links.lasthop.down.queue.discipline=fq-codel
-# Behind each key: its interval (95 %), how sure it is, and what it rests on.
+# A comment after each key gives its 95 % interval, its confidence, and its basis.
 name = "{name}"
 summary = "a link fitted to a capture"
 flows = [{{ name = "transfer", from = "server", to = "mobile", bytes = "{max(fit.trips.acknowledged, 1)} bytes" }}]
@@ -45,7 +45,7 @@ captures = ["server"]
 def _down(fit: Fit) -> str:
     one = fit.forward
     share = 1.0 if fit.backward else 0.5
-    how = "" if fit.backward else "; half of both ways, which the sender alone cannot tell apart"
+    how = "" if fit.backward else "; half of both directions, which the sender's capture cannot separate"
     return (
         "[links.down]\n"
         + _rate(one)
@@ -72,7 +72,7 @@ def _up(fit: Fit) -> str:
 
 def _rate(one: Direction) -> str:
     if one.rate is None:
-        return "# No packet waited behind another: the rate is not known, and transmission takes no time.\n"
+        return "# No packet queued: the rate is not known, and transmission takes no time.\n"
     spread = f"{_bits(one.rate.low)} to {_bits(one.rate.high)}"
     if one.steps:
         return f"# The rate varies, {spread}: see capacity below ({one.rate.basis}).\n"
@@ -122,7 +122,7 @@ def _tables(one: Direction, way: str) -> str:
         lengths = [length for _, length in one.spikes]
         ends = [0.0, *(start + length for start, length in one.spikes[:-1])]
         intervals = [max(start - end, 1e-3) for start, end in zip(starts, ends, strict=True)]
-        text += f"[links.{way}.spikes]  # {len(starts)} times, in which nothing came although packets waited\n"
+        text += f"[links.{way}.spikes]  # {len(starts)} times, with no arrival although packets waited\n"
         text += f"interval = {_spread(intervals)}\nlength = {_spread(lengths)}\n"
     if one.steps:
         steps = "\n".join(f'    {{ at = "{at:.3f} s", rate = "{_bits(rate)}" }},' for at, rate in one.steps)

@@ -1,7 +1,7 @@
-"""Captures of both ends of a path, joined: which copies arrived, how long each took, by whose clock.
+"""Captures of both ends of a path, joined: the copies that arrived, their delays, and the clocks' difference.
 
-Read `views` (a connection as one point saw it), `matching` (the same packet at two points), `clocks` (offset and skew)
-and `joined` (what follows: losses, delays, verdicts on retransmissions); `folder` makes a result of them.
+Read `views` (a connection at one point), `matching` (the same packet at two points), `clocks` (offset and skew) and
+`joined` (losses, delays, verdicts on retransmissions); `folder` writes them as a result.
 """
 
 from lasthop.joining.clocks import Clocks

@@ -1,9 +1,9 @@
-"""How the clocks of two points differ: offset and skew, from the delays of packets both ways.
+"""Offset and skew between the clocks of two points, from the delays of packets in both directions.
 
-The skew is the slope under the delays: of all lines that no delay lies below, the one that is nearest to all of them.
-It is the edge of their lower convex hull above the mean of the times (Moon, Skelly and Towsley 1999, a linear program;
-Zhang, Liu and Xia 2002, by the hull). The offset cannot be known: where both ways' least delays are possible as they
-are, none is assumed; else the path is taken to be as long one way as the other (as NTP does, RFC 5905 §8).
+The skew is the slope of the line below all delays that is nearest to them. It is the edge of their lower convex hull at
+the mean of the times (Moon, Skelly and Towsley 1999, by a linear program; Zhang, Liu and Xia 2002, by the hull). The
+offset cannot be measured: if the smallest delays of both directions are positive, it is taken as 0; else the path is
+assumed to have the same delay in both directions (as NTP does, RFC 5905 §8).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Assumption = Literal["same clock", "delays possible as they are", "path of equal
 Choice = Literal["auto", "same", "different"]
 
 LEAST_PACKETS: Final = 10
-"""Fewer say nothing about a slope."""
+"""Least number of packets for a slope."""
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """The far clock is `offset_s` ahead of the near one at `epoch_s` (by the near clock), and gains `skew` on it."""
+    """The far clock is `offset_s` ahead of the near one at `epoch_s` (near clock), and gains `skew` s per second."""
 
     offset_s: float
     skew: float
@@ -32,14 +32,15 @@ class Clocks:
     assumption: Assumption
 
     def near_time(self, far_s: Floats) -> Floats:
-        """Return what the near clock showed when the far one showed `far_s`."""
+        """Return the near clock's time at `far_s` of the far clock."""
         return (far_s - self.offset_s + self.skew * self.epoch_s) / (1.0 + self.skew)
 
 
 def compare(forward: tuple[Floats, Floats], backward: tuple[Floats, Floats], choice: Choice) -> Clocks:
-    """Compare two clocks by packets: each way the near point's times, and what the far clock showed more than that.
+    """Compare two clocks by packets: for each direction the near point's times, and the differences far minus near.
 
-    Backward, too, the difference is the far clock's minus the near clock's: minus the delay, but for the clocks.
+    Forward, a difference is the delay plus the clocks' difference; backward it is the clocks' difference minus the
+    delay.
     """
     epoch = float(forward[0][0]) if len(forward[0]) else 0.0
     if choice == "same":
@@ -58,7 +59,7 @@ def compare(forward: tuple[Floats, Floats], backward: tuple[Floats, Floats], cho
 
 
 def _skew(lines: list[tuple[float, float, float] | None]) -> float:
-    """Return the skew by both ways, each weighted by how closely its delays lie above its line."""
+    """Return the mean skew of both directions, weighted by how closely the delays are above the line."""
     known = [(line, sign) for line, sign in zip(lines, (1.0, -1.0), strict=True) if line is not None]
     if not known:
         return 0.0
@@ -67,12 +68,12 @@ def _skew(lines: list[tuple[float, float, float] | None]) -> float:
     skew = float(np.average(slopes, weights=weights))
     span = max(span for (_, _, span), _ in known)
     spread = min(spread for (_, spread, _), _ in known)
-    # Less than the delays themselves play over the whole capture is no skew.
+    # A drift over the capture that is smaller than the variation of the delays counts as none.
     return skew if abs(skew) * span > max(2.0 * spread, 50e-6) else 0.0
 
 
 def _line(time: Floats, delay: Floats) -> tuple[float, float, float] | None:
-    """Return slope, median distance above it, and the span of time; None where there are too few packets."""
+    """Return slope, median distance above it, and the span of time; None if there are too few packets."""
     if len(time) < LEAST_PACKETS or np.ptp(time) <= 0:
         return None
     hull = lower_hull(time, delay)
@@ -85,7 +86,7 @@ def _line(time: Floats, delay: Floats) -> tuple[float, float, float] | None:
 
 
 def lower_hull(x: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """Return the places of the lower convex hull's corners, from left to right (Andrew 1979)."""
+    """Return the indices of the lower convex hull's corners, from left to right (Andrew 1979)."""
     hull: list[int] = []
     for place in np.lexsort((y, x)):
         if hull and x[hull[-1]] == x[place]:

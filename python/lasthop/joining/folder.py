@@ -1,7 +1,7 @@
-"""Joined captures as a result folder: both ends' packets in the table `segments`, the way between in `packets`.
+"""Joined captures as a result folder: the packets of both ends in the table `segments`, the path in `packets`.
 
 All times are by the clock of the sender's end of the first joined connection, from its first packet. The path between
-the points is the link `path`: `down` carries what the side sent that sent most, `up` what came back.
+the points is the link `path`: `down` carries the packets of the side that sent more data, `up` those of the other.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 PATH: Final = "path"
 PACKETS_FILE: Final = "packets.parquet"
 BOTH_ENDS: Final = {
-    True: "all of it had arrived, or was to arrive, in a copy that was sent before (seen at both ends)",
-    False: "the copies that were sent before did not arrive (seen at both ends)",
-    None: "the other end's capture ended before it could tell",
+    True: "all of it arrived in copies that were sent before (seen at both ends)",
+    False: "earlier copies did not arrive (seen at both ends)",
+    None: "the other end's capture ended before that can be known",
 }
-"""Why a retransmission was needless, or needed."""
+"""Reason of each verdict on a retransmission."""
 
 Row = dict[str, Any]
 
 
 def joined_to_folder(found: Sequence[Analysis], joined: Sequence[Joined], folder: Path) -> RunResult:
-    """Write joined captures as a result folder. Connections that one capture alone has are left out.
+    """Write joined captures as a result folder, without connections that only one capture has.
 
-    Raises InputError where nothing was joined, or the folder is not an earlier result.
+    Raises InputError if nothing was joined, or the folder exists and is not an earlier result.
     """
     if not joined:
         files = ", ".join(str(one.path) for one in found)
@@ -84,17 +84,17 @@ class _Part:
         self.first = int(min(times.min() for times in (self._sent, self._back) if len(times)))
 
     def _times(self, seconds: Floats) -> Ints:
-        """Return times; NONE for what did not arrive."""
+        """Return times in nanoseconds; NONE for a packet that did not arrive."""
         clocks = self.joined.clocks
-        # Where the sender's capture is not the one whose clock counts, the receiver's is.
+        # The clock is that of the sender's capture or that of the receiver's.
         ours = seconds if self._by_near else seconds + clocks.offset_s + clocks.skew * (seconds - clocks.epoch_s)
         known = ~np.isnan(ours)
         return np.where(known, np.rint(np.nan_to_num(ours) * 1e9).astype(np.int64) + self._start, NONE)
 
     def _packets_back(self) -> list[tuple[int, Row]]:
-        """Return a number for each packet of the way back, and its fields; those that got lost have none at the sender.
+        """Return a number for each packet of the reverse direction, and its fields.
 
-        Their numbers are below zero: the sender's capture does not have them.
+        Packets that were lost are not in the sender's capture; their numbers are negative.
         """
         back = self.joined.backward
         acked = self._acked_back()
@@ -108,7 +108,7 @@ class _Part:
         return found
 
     def _acked_back(self) -> Ints:
-        """Return what each packet of the way back acknowledges, as a place in the stream, or NONE."""
+        """Return the stream position that each packet of the reverse direction acknowledges, or NONE."""
         near, far, rows = self.joined.near, self.joined.far, self.joined.backward.rows
         acks = far.ack[rows]
         known = acks != NONE
@@ -167,7 +167,7 @@ class _Part:
         return received + sent
 
     def packets(self) -> list[Row]:
-        """Return a row for each packet's way over the path."""
+        """Return a row for each packet on the path."""
         down = [(int(self._rows[place]["packet"]), self._rows[place]) for place in self.joined.forward.rows]
         ways = (
             ("down", self.joined.forward, down, self._sent, self._arrived),
@@ -216,7 +216,7 @@ def _passage(
 
 
 def _segments(capture: Path, partial: Path) -> dict[int, Row]:
-    """Return the rows of the table `segments` of a capture, by the place of the packet in the capture."""
+    """Return the rows of the table `segments` of a capture, by the index of the packet in the capture."""
     import pyarrow.parquet as pq
 
     path = partial / SEGMENTS_FILE
@@ -232,7 +232,7 @@ def _write(rows: list[Row], origin: int, times: Sequence[str], path: Path) -> No
     for row in rows:
         row |= {name: row[name] - origin for name in times if row[name] is not None}
     rows.sort(key=lambda row: row[times[0]])
-    # A column without a value has no type of its own.
+    # A column without a value would have the type null.
     columns = {name: _column(name, [row[name] for row in rows]) for name in rows[0]}
     _native.write_table(pa.table(columns), path)
 

@@ -1,4 +1,4 @@
-"""What two captures tell together that neither tells alone."""
+"""A connection in two captures: losses, one-way delays, and verdicts on retransmissions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Floats = npt.NDArray[np.float64]
 class Crossing:
     """One direction of a connection: each packet that its sender sent, and when it arrived.
 
-    Times are seconds by the clock of the bulk sender's end, from the first packet there. `arrived` is NaN for what did
-    not arrive; `unknown` marks packets after the last that did: the other capture may have ended before.
+    Times are seconds by the clock of the bulk sender's end, from the first packet there. `arrived` is NaN for a packet
+    that did not arrive; `unknown` marks packets after the last arrival, since the other capture may have ended then.
     """
 
     side: int
     rows: Ints
     there: Ints
-    """The rows of the other point's view that they are, or NONE."""
+    """Index of each packet in the other point's view, or NONE."""
     sent: Floats
     arrived: Floats
     unknown: Bools
@@ -41,17 +41,17 @@ class Crossing:
 
     @property
     def lost(self) -> Bools:
-        """Which packets were lost on the way."""
+        """Whether each packet was lost."""
         return np.isnan(self.arrived) & ~self.unknown
 
     @cached_property
     def delay(self) -> Floats:
-        """One-way delays of those that arrived, in seconds, in the order of sending."""
+        """One-way delays of the packets that arrived, in seconds, in the order of sending."""
         return (self.arrived - self.sent)[~np.isnan(self.arrived)]
 
     @cached_property
     def overtaken(self) -> int:
-        """Packets that arrived later than one that was sent after them."""
+        """Number of packets that arrived later than a packet that was sent after them."""
         there = self.arrived[~np.isnan(self.arrived)]
         if len(there) < 2:
             return 0
@@ -59,15 +59,17 @@ class Crossing:
 
     @cached_property
     def needless(self) -> dict[int, bool | None]:
-        """Verdicts on retransmissions by row of the sender's view: needless if all of it had arrived, or was to arrive,
-        in copies that were sent before. None where the other end's capture may have ended before that.
+        """Verdicts on retransmissions, by index in the sender's view.
+
+        True (needless) if all of it arrived in copies that were sent before; None if the other end's capture may have
+        ended before that.
         """
         return _verdicts(
             self.position, self.length, ~np.isnan(self.arrived), self.unknown, self.retransmission, self.rows
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is told of the direction."""
+        """Return the direction's measures as a JSON object."""
         verdicts = list(self.needless.values())
         delays = self.delay
         shown = dict(zip(("min", "median", "p95", "max"), np.percentile(delays, (0, 50, 95, 100)), strict=True))
@@ -91,7 +93,7 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Joined:
-    """A connection that two points saw: `near` is the one nearer to the side that sent the bulk of the data."""
+    """A connection in two captures: `near` is the point nearer to the side that sent more data."""
 
     near: View
     far: View
@@ -105,7 +107,7 @@ class Joined:
         return "-".join(self.near.ends)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `lasthop analyze --json` has of it."""
+        """Return the connection as in `lasthop analyze --json`."""
         return {
             "flow": self.flow,
             "sender_capture": str(self.near.capture),
@@ -120,9 +122,9 @@ class Joined:
 
 
 def join(views: Sequence[View], clocks: Choice = "auto") -> list[Joined]:
-    """Join the views of each connection that several points saw: the two that are farthest apart.
+    """Join the views of each connection that several points saw: the two points that are farthest apart.
 
-    The nearer to the sender is the one with the longer round trips. Points of one file have one clock.
+    The point nearer to the sender has the longer round trips. Points in one file have one clock.
     """
     groups: dict[tuple[str, ...], list[View]] = {}
     for view in views:
@@ -133,7 +135,7 @@ def join(views: Sequence[View], clocks: Choice = "auto") -> list[Joined]:
 
 def _join_points(group: Sequence[View], clocks: Choice) -> Joined | None:
     known = sorted((view for view in group if len(view.time)), key=lambda view: view.rtt_min_s or 0.0)
-    # A connection that follows another between the same ports is another connection, seen by the same points.
+    # Consecutive connections between the same ports are different connections.
     if len(known) < 2 or known[-1].ends != known[0].ends:
         return None
     near, far = known[-1], known[0]
@@ -143,11 +145,11 @@ def _join_points(group: Sequence[View], clocks: Choice) -> Joined | None:
 
 
 def join_two(near: View, far: View, clocks: Choice = "auto") -> Joined:
-    """Join two views, of which `near` is nearer to the sender."""
+    """Join two views; `near` is the one nearer to the sender."""
     side = near.bulk_sender
     start = int(near.time.min())
     rows_there, there, extra_there = arrivals(near, far, side)
-    # Backward, packets are sent at the far point.
+    # In the reverse direction packets are sent at the far point.
     rows_back, back, extra_back = arrivals(far, near, 1 - side)
     out, home = near.sent_by(side), far.sent_by(1 - side)
     compared = compare(
@@ -183,7 +185,7 @@ def _seconds(time: Ints, start: int) -> Floats:
 
 
 def _differences(sent: Ints, arrived: Ints, start: int, *, sent_near: bool) -> tuple[Floats, Floats]:
-    """Return the near clock's times, and the far clock's minus the near one's."""
+    """Return the near clock's times, and the differences of the far clock's times to them."""
     there = arrived != NEVER
     near, far = (sent[there], arrived[there]) if sent_near else (arrived[there], sent[there])
     return (near - start) / 1e9, (far - near) / 1e9
@@ -228,7 +230,7 @@ def _verdicts(
 
 
 class _Runs:
-    """Places of a stream: runs in order that do not touch."""
+    """A set of stream positions: ranges in ascending order that do not touch."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []

@@ -9,19 +9,21 @@ import numpy as np
 from lasthop.joining.views import NONE, Bools, Ints, View
 
 NEVER: Final = np.iinfo(np.int64).min
-"""The arrival of a packet that was not seen at the other point."""
+"""Arrival time of a packet that was not seen at the other point."""
 
 _HEADER: Final = ("seq", "length", "ack", "flags")
 _KEYS: Final = ((*_HEADER, "timestamp", "identification"), (*_HEADER, "timestamp"), ("seq", "length", "flags"))
-"""What a packet is known by; where a box on the way has written something anew, by less."""
+"""Fields that identify a packet, and the fewer ones to try if a middlebox has rewritten some."""
 
 
 def arrivals(near: View, far: View, side: int) -> tuple[Ints, Ints, Bools]:
-    """Return, for each packet of `side` at `near`, which row of `far` it is there, or NONE; when `far` saw it by its
-    own clock, or NEVER; and which rows of `far` are packets that `near` did not see, or saw once and `far` twice.
+    """Match the packets that `side` sent at `near` with those at `far`.
 
-    A packet is known by its numbers, flags, timestamp and IP identification. Copies that are alike in all of these are
-    told apart by their delay: the one that fits the packets around it best.
+    Returns, for each packet at `near`, its index at `far`, or NONE, and its time there by the far clock, or NEVER; and
+    the indices of the packets at `far` without a match: those that `near` did not see, and duplicates.
+
+    A packet is identified by its numbers, flags, timestamp and IP identification. Copies that are equal in all of these
+    are matched by their delay, which must fit those of the packets around them.
     """
     sent, seen = near.sent_by(side), far.sent_by(side)
     places = np.full(len(sent), NONE, dtype=np.int64)
@@ -38,7 +40,7 @@ def arrivals(near: View, far: View, side: int) -> tuple[Ints, Ints, Bools]:
 
 
 def _matched(near: View, far: View, sent: Ints, seen: Ints, key: tuple[str, ...]) -> tuple[Ints, Bools]:
-    """Return which of `seen` each of `sent` is, or NONE, and which of `seen` are left."""
+    """Return the index in `seen` of each of `sent`, or NONE, and the indices in `seen` without a match."""
     both = np.concatenate([_digest(near, sent, key), _digest(far, seen, key)])
     _, group = np.unique(both, return_inverse=True)
     mine, theirs = group[: len(sent)], group[len(sent) :]
@@ -61,7 +63,7 @@ def _matched(near: View, far: View, sent: Ints, seen: Ints, key: tuple[str, ...]
 
 
 def _digest(view: View, rows: Ints, key: tuple[str, ...]) -> Ints:
-    """Return one number for the fields of each packet (multiplied by odd constants, as Fibonacci hashing does)."""
+    """Return a hash of the fields of each packet (multiplication by odd constants, as in Fibonacci hashing)."""
     digest = np.zeros(len(rows), dtype=np.uint64)
     for name in key:
         values = getattr(view, name)[rows].astype(np.uint64)
@@ -77,7 +79,7 @@ def _tell_copies_apart(
     order = sure[np.argsort(sent_at[sure], kind="stable")]
     times = sent_at[order].astype(np.float64)
     delays = (seen_at[found[order]] - sent_at[order]).astype(np.float64)
-    # Nothing is faster than the fastest packet, but for some play of the clocks.
+    # No packet is faster than the fastest one, within a tolerance of the clocks.
     least = delays.min() - 2e6 if len(delays) else -np.inf
     ours = _members(mine, groups)
     others = _members(theirs, groups)

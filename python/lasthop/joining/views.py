@@ -1,4 +1,4 @@
-"""A connection as one point of observation saw it: its packets as arrays."""
+"""A connection at one observation point: its packets as arrays."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 NONE: Final = -1
-"""In place of a number that a packet does not have."""
+"""The value of a number that a packet does not have."""
 SYN: Final = 2
 FIN: Final = 1
 
 
 @dataclass(frozen=True)
 class View:
-    """The packets of one connection at one point, in the order in which they passed.
+    """The packets of one connection at one point, in the order in which they passed, as arrays of equal length.
 
-    `seq` and `ack` are raw; `position` is the place of the first byte in the sender's stream, which goes on behind
-    4 GB: both points of a connection count from the same place if both saw its beginning.
+    `seq` and `ack` are raw; `position` is the offset of the first byte in the sender's stream, which does not wrap at
+    4 GB. The offsets of both points of a connection agree if both captures have its beginning.
     """
 
     capture: Path
@@ -37,7 +37,7 @@ class View:
     rtt_min_s: float | None
     time: Ints
     packet: Ints
-    """The places of the packets in the capture."""
+    """The indices of the packets in the capture."""
     from_opener: Bools
     size: Ints
     seq: Ints
@@ -52,12 +52,12 @@ class View:
     needless: Sequence[bool | None]
 
     def sent_by(self, side: int) -> Ints:
-        """Return the places of the packets that a side (0: the opener) sent."""
+        """Return the indices of the packets that a side sent; side 0 opened the connection."""
         return np.flatnonzero(self.from_opener == (side == 0))
 
 
 def views_of(capture: str | Path) -> list[View]:
-    """Return the TCP connections of a capture, one for each point that saw it. Raises InputError as `analyze` does."""
+    """Return the TCP connections of a capture, one view for each point. Raises InputError as `analyze` does."""
     report = analyze(capture).report
     table = arrow_table(_native.capture_packets(capture))
     columns = {name: _array(table.column(name)) for name in _NUMBERS}
@@ -117,7 +117,7 @@ def _view(
 
 
 def positions(numbers: Ints) -> Ints:
-    """Return 32-bit numbers as places in a stream that does not wrap, each nearest to the one before."""
+    """Return 32-bit numbers as offsets in a stream that does not wrap, each the one nearest to its predecessor."""
     if not len(numbers):
         return numbers
     steps = np.diff(numbers)

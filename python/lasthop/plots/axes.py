@@ -18,7 +18,7 @@ from lasthop.plots.source import Source
 from lasthop.plots.span import Span
 
 LABEL_GAP: Final = 0.05
-"""How near two labels over the picture may be, as a share of the axis, before the second is left away."""
+"""Least distance of two labels above the picture, as a share of the axis; a nearer label is left out."""
 
 LABEL_PT: Final = 6.0
 
@@ -31,12 +31,12 @@ TIMEOUTS: Final = (
 DOTS: Final = (0, (1, 1.6))
 
 RASTER_FROM: Final = 20_000
-"""From so many marks on, they are stored as pixels: a vector file of them would be huge and show no more."""
+"""Number of marks above which they are stored as pixels: as vectors the file would be huge and show no more."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What numbers of bytes are drawn in: `label` names the unit, `divisor` is how many bytes it has."""
+    """The unit of an axis of bytes: its label, and its number of bytes."""
 
     label: str
     divisor: float
@@ -90,7 +90,7 @@ def set_title_above_all(figure: Figure, view: View, source: Source) -> None:
 
 
 def mark_timeouts(axes: Axes, timeouts: Timeouts, span: Span) -> None:
-    """A dotted line down the picture at each retransmission timeout, its name above the first of a crowd."""
+    """A dotted vertical line at each retransmission timeout, with a label above the first of a group."""
     shown = timeouts.within(span)
     for spurious, colour, words in TIMEOUTS:
         times = shown.time[shown.spurious == spurious]
@@ -117,7 +117,7 @@ def room_for_labels(timeouts: Timeouts, span: Span) -> float:
 
 
 def raster_if_many(count: int) -> bool:
-    """Whether so many marks are better stored as pixels."""
+    """Whether a number of marks is better stored as pixels."""
     return count >= RASTER_FROM
 
 

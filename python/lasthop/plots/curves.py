@@ -1,7 +1,7 @@
 """Curves through a study's rows: means over one column, with their 95 % intervals.
 
-The rows are those of `lasthop study`. A curve goes through the rows that differ in the column along the bottom, and
-what a figure of a document has as several curves are the texts of another column.
+The rows are those of `lasthop study`. A curve connects the rows that differ in the column of the bottom axis; each
+value of another column has a curve.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DASHES: Final = ("-", "--", ":")
 """A curve's mark, and its dashes for each time that the colours begin again."""
 
 FEWEST_FOR_BARS: Final = 3
-"""Of two runs the interval is twelve times as wide as they are apart: it would hide the curves and tell nothing."""
+"""Least number of runs for an interval: that of two is twelve times as wide as their difference."""
 
 MOST_TICKS: Final = 10
 """Numbers that a logarithmic axis names one by one, if it shows no more."""
@@ -49,7 +49,7 @@ class Curve:
 
 
 def draw_curves(source: Source, chart: Chart, title: str) -> Figure:
-    """Draw a chart of a study's rows. Raises InputError where it has no rows of the table."""
+    """Draw a chart of a study's rows. Raises InputError if there is no row of the table."""
     rows = _shown(Columns("rows", source.table("rows")), chart)
     panels = [""] if chart.panels is None else rows.distinct(chart.panels)
     with style.settings():

@@ -1,4 +1,4 @@
-"""The congestion window over time, with what bounds it and what made it shrink."""
+"""The congestion window over time, with threshold, data in flight, phases and losses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lasthop.plots.span import Span
 HEIGHT_IN: Final = 2.9
 
 LOSS_EVENTS: Final = ("fast_retransmit", "collapse")
-"""What the sender records where duplicate ACKs tell of a loss: it enters recovery, or starts over (Tahoe)."""
+"""Events of a loss detected by duplicate ACKs: the sender enters recovery, or slow start (Tahoe)."""
 
 
 def draw(source: Source, view: View) -> Figure:
@@ -40,7 +40,7 @@ def _draw_flow(panel: FlowPanel) -> None:
     axes.set_ylim(0, 1.08 * highest / scale.divisor)
     set_amount_axis(axes, f"Window ({scale.label})")
     if not span.holds(time).any():
-        style.say_empty(axes, "the sender decided nothing in this time")
+        style.say_empty(axes, "the sender made no decision in this time")
         return
     _draw_phases(axes, time, tcp.texts("phase"), span)
     _draw_curves(axes, tcp, flight, scale)
@@ -106,7 +106,7 @@ def _draw_window(axes: Axes, tcp: Columns, scale: Scale, drawn: set[str]) -> Non
 
 
 def _draw_losses(axes: Axes, tcp: Columns, drops: Drops, span: Span, scale: Scale) -> None:
-    """A triangle on the curve where duplicate ACKs told of a loss, a cross at the foot for each drop."""
+    """A triangle on the curve at each fast retransmit, and a cross at the bottom for each drop."""
     time, cwnd = tcp.seconds("time_ns"), tcp.numbers("cwnd")
     entered = np.flatnonzero(np.isin(tcp.texts("event").astype(str), LOSS_EVENTS) & span.holds(time))
     if len(entered):

@@ -1,4 +1,4 @@
-"""How long packets with data were under way: over time, as a distribution, and as boxes; of one or several runs."""
+"""Delays of packets with data: over time, as a distribution, and as boxes; of one or several runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOX_IN: Final = 0.3
 FRAME_IN: Final = 0.9
 
 MOST_STEPS: Final = 1000
-"""Steps of a distribution's curve: more are not to be told apart."""
+"""Largest number of steps of a distribution's curve; more would not be visible."""
 
 WHISKERS: Final = (5.0, 95.0)
 """Percentiles to which a box's lines reach."""
@@ -52,7 +52,7 @@ def draw_over_time(source: Source, view: View) -> Figure:
 
 
 def draw_distribution(source: Source, view: View) -> Figure:
-    """Draw which share of the packets took no longer than each delay."""
+    """Draw the share of packets with at most each delay."""
     found, note, _ = _read(source, view, "cdf")
     figure = style.new_figure(view.width, HEIGHT_IN)
     axes = figure.subplots()
@@ -95,7 +95,7 @@ def draw_boxes(source: Source, view: View) -> Figure:
 
 
 def distribution(values: Floats) -> tuple[Floats, Floats]:
-    """Each value, and the share that is no greater; of many, so many steps with the least and the greatest."""
+    """Return values and the shares that are not greater, thinned to a limited number of steps."""
     ordered = np.sort(values)
     share = np.arange(1, len(ordered) + 1) / len(ordered)
     if len(ordered) > MOST_STEPS:
@@ -118,7 +118,7 @@ _OPTIONS: Final = ("flow", "start_s", "end_s", "beside")
 
 KIND: Final = Kind(
     id="delay",
-    summary="how long each packet with data was under way; of several runs too (--with)",
+    summary="the delay of each packet with data; of several runs too (--with)",
     needs=("segments",),
     uses=(),
     draw=draw_over_time,

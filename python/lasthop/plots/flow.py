@@ -1,7 +1,7 @@
-"""What the sender of one flow sent, heard and lost, read from the tables `segments`, `packets` and `tcp`.
+"""The segments, ACKs and losses of one flow's sender, from the tables `segments`, `packets` and `tcp`.
 
-Sequence numbers are turned into offsets: 0 is the first byte of data. Times are seconds, lengths bytes. Datagrams have
-numbers of their own, from 0 on, and each is as long as one.
+Sequence numbers are converted to offsets: 0 is the first byte of data. Times are seconds, lengths bytes. Datagrams are
+numbered from 0, and each has length 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIRST_DATA_SEQ: Final = 1
 """Relative to the initial sequence number, which the SYN takes (RFC 9293 §3.4)."""
 
 DROPPED: Final = ("queue_drop", "error_drop", "dropper_drop", "oversize_drop", "lost")
-"""The fates of a packet that never came out of its link."""
+"""Fates of a packet that was lost on its link."""
 
 DATAGRAM: Final = "datagram"
 """The kind of a packet that is not TCP's."""
@@ -29,18 +29,18 @@ DATAGRAM: Final = "datagram"
 NO_TEXTS: Final[Texts] = np.empty(0, dtype=np.object_)
 
 HOLD_SINGLE_PACKETS: Final = ("error", "scripted", "arq", "reordering")
-"""Causes of a delay that befalls single packets."""
+"""Causes of delays of single packets."""
 
 HOLD_THE_LINK: Final = ("allocation", "spike", "preemption", "handover")
-"""Causes of one that befalls the transmitter: all that waits for it is held up, and would be marked."""
+"""Causes of delays of the transmitter, which hold all waiting packets."""
 
 
 @dataclass(frozen=True)
 class Sent:
     """Data segments as they left the sender.
 
-    `verdict` is "original", or for one that was sent again "needed", "needless" or "unjudged"; `why` says of those what
-    made the sender do it and what it was worth, in words.
+    `verdict` is "original" or, for retransmissions, "needed", "needless" or "unjudged"; `why` is the reason and the
+    verdict of a retransmission in words.
     """
 
     time: Floats
@@ -51,7 +51,7 @@ class Sent:
     why: Texts
 
     def of(self, verdict: str) -> Booleans:
-        """Which of them have that verdict."""
+        """Return whether each has that verdict."""
         return np.asarray(self.verdict == verdict, dtype=np.bool_)
 
 
@@ -67,7 +67,7 @@ class Acks:
 
 @dataclass(frozen=True)
 class Flight:
-    """What was sent and not yet acknowledged, from each time on."""
+    """Data in flight, in bytes, from each time until the next."""
 
     time: Floats
     bytes: Floats
@@ -84,7 +84,7 @@ class Sacks:
 
 @dataclass(frozen=True)
 class Drops:
-    """Data packets that were dropped on the way: when, which bytes (the middle of them), and where by which rule."""
+    """Dropped data packets: time, offset (of the middle byte), and link and rule in words."""
 
     time: Floats
     offset: Floats
@@ -93,7 +93,7 @@ class Drops:
 
 @dataclass(frozen=True)
 class Delays:
-    """Data packets that were held up on the way: from when to when, which bytes (the middle of them), where and why."""
+    """Delayed data packets: start and end of the delay, offset (of the middle byte), and link and cause in words."""
 
     begin: Floats
     end: Floats
@@ -103,7 +103,7 @@ class Delays:
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Retransmission timeouts of the sender; `spurious` where the segment that timed out was not lost."""
+    """Retransmission timeouts of the sender; `spurious` if the segment that timed out was not lost."""
 
     time: Floats
     spurious: Booleans
@@ -134,7 +134,7 @@ class FlowTables:
         return bool((self._at_sender.texts("kind") == DATAGRAM).any())
 
     def times(self) -> Floats:
-        """When the sender sent or heard anything."""
+        """Times at which the sender sent or received a packet, in seconds."""
         return self._at_sender.seconds("time_ns")
 
     def sent(self) -> Sent:
@@ -154,8 +154,7 @@ class FlowTables:
     def acks(self) -> Acks:
         """The acknowledgments that reached the sender.
 
-        One is a duplicate where it is nothing but an ACK, of the same number and with the same window
-        (RFC 5681 §2).
+        A duplicate is a pure ACK with the same number and the same window (RFC 5681 §2).
         """
         rows = self._at_sender.equal("direction", "received")
         rows = rows.where(rows.known("ack") & (rows.numbers("ack") >= FIRST_DATA_SEQ))
@@ -171,7 +170,7 @@ class FlowTables:
         )
 
     def acknowledged(self) -> tuple[Floats, Floats]:
-        """When ACKs reached the sender, and the bytes that were acknowledged by then, on all connections together."""
+        """Arrival times of ACKs at the sender, and the bytes acknowledged by then, on all connections together."""
         rows = self._at_sender.equal("direction", "received")
         rows = rows.where(rows.known("ack") & (rows.numbers("ack") >= FIRST_DATA_SEQ))
         newly = np.zeros(len(rows))
@@ -181,12 +180,9 @@ class FlowTables:
         return rows.seconds("time_ns"), np.cumsum(newly)
 
     def flight(self) -> Flight:
-        """What was in flight after each time at which the sender sent or heard something: what an ACK lets go, counts.
-
-        The connection that sent or heard it is meant, where a flow has several.
-        """
+        """Data in flight after each packet that the sender sent or received, of that packet's connection."""
         if self.is_of_datagrams():
-            # Of QUIC only the sender's own record tells it: nobody sees what datagrams acknowledge.
+            # For QUIC only the sender's record has it: acknowledgments in datagrams are encrypted.
             told = self.decisions()
             return Flight(told.seconds("time_ns"), told.numbers("flight"))
         rows = self._at_sender
@@ -208,7 +204,7 @@ class FlowTables:
         return Sacks(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
 
     def drops(self, sent: Sent) -> Drops:
-        """Where the packets of those segments were dropped. None where the packets were not recorded."""
+        """The drops of its data packets. None without the table `packets`."""
         packets = self._data_packets(sent)
         if packets is None:
             return Drops(np.empty(0), np.empty(0), NO_TEXTS)
@@ -216,19 +212,19 @@ class FlowTables:
         return Drops(_end_of_packet(lost), _middle(lost), _place_and(lost, "rule"))
 
     def delays(self, sent: Sent) -> Delays:
-        """Which of those segments a link held up singly and let go. None where the packets were not recorded."""
+        """The data packets that a link delayed singly and delivered. None without the table `packets`."""
         packets = self._data_packets(sent)
         if packets is None:
             return Delays(np.empty(0), np.empty(0), np.empty(0), NO_TEXTS)
         single = np.isin(packets.texts("delay_cause").astype(str), HOLD_SINGLE_PACKETS)
-        # One that was dropped in the meantime, as too old, was not held to the end of its delay.
+        # A packet that was dropped meanwhile, as too old, has no end of its delay.
         dropped = np.isin(packets.texts("fate").astype(str), DROPPED)
         held = packets.where(single & ~dropped & (packets.numbers("delay_ns") > 0))
         end = _end_of_packet(held)
         return Delays(end - held.seconds("delay_ns"), end, _middle(held), _place_and(held, "delay_cause"))
 
     def timeouts(self) -> Timeouts:
-        """The sender's timeouts: from its own record if there is one, else from what it sent on them."""
+        """The sender's timeouts: from its decisions if they are recorded, else from its retransmissions."""
         resent = self._at_sender.equal("direction", "sent").equal("cause", "timeout")
         resent_at = resent.seconds("time_ns")
         needless_at = resent_at[resent.flags("needless")]
@@ -243,7 +239,7 @@ class FlowTables:
         return tcp.equal("flow", self.name).equal("host", self.sender)
 
     def segment_size(self) -> float:
-        """The usual length of a data segment in bytes: the commonest. 0 where there is none."""
+        """The most frequent length of a data segment in bytes; 0 if there is none."""
         lengths = self._at_sender.numbers("len")
         sizes, counts = np.unique(lengths[lengths > 0], return_counts=True)
         return float(sizes[counts.argmax()]) if len(sizes) else 0.0
@@ -281,7 +277,7 @@ def silent_flows(source: Source) -> list[str]:
 
 
 def choose_flow(flows: list[str], name: str | None) -> str:
-    """The flow of that name, or the first. Raises InputError, with the names, where there is none."""
+    """Return the flow of that name, or the first. Raises InputError, with the names, if there is none."""
     if name is None and flows:
         return flows[0]
     if name is None:
@@ -300,7 +296,7 @@ def sack_blocks(text: str) -> list[tuple[float, float]]:
 
 
 def _sender(segments: Columns) -> str:
-    """The end that sent most data; in a flow without data, the one that sent first."""
+    """Return the host that sent more data; in a flow without data, the one that sent first."""
     sent = segments.equal("direction", "sent")
     hosts, lengths = sent.texts("host"), sent.numbers("len")
     totals = {host: float(lengths[hosts == host].sum()) for host in dict.fromkeys(hosts)}
@@ -308,7 +304,7 @@ def _sender(segments: Columns) -> str:
 
 
 def _outstanding(rows: Columns) -> Floats:
-    """The bytes that one connection has sent and not got acknowledged, after each packet that its sender saw."""
+    """Return the bytes in flight of one connection after each packet at its sender."""
     sent = rows.texts("direction") == "sent"
     end = np.where(sent & (rows.numbers("len") > 0), rows.numbers("seq") + rows.numbers("len"), FIRST_DATA_SEQ)
     ack = np.where(~sent & rows.known("ack"), rows.numbers("ack"), FIRST_DATA_SEQ)
@@ -323,7 +319,7 @@ def _verdicts(rows: Columns) -> Texts:
 
 
 def _reasons(rows: Columns) -> Texts:
-    """Of segments sent again: what made the sender do it, and the sentence that judges it."""
+    """Return reason and verdict of retransmissions, in words."""
     if not rows.flags("retransmission").any() or "explanation" not in rows:
         return np.full(len(rows), "", dtype=np.object_)
     cause, sentence = rows.texts("cause"), rows.texts("explanation")
@@ -335,7 +331,7 @@ def _reasons(rows: Columns) -> Texts:
 
 
 def _place_and(packets: Columns, column: str) -> Texts:
-    """Where packets met their fate, and the reason in a column."""
+    """Return the link of each packet's fate, with the reason from a column."""
     reasons = packets.texts(column) if column in packets else [""] * len(packets)
     places = zip(packets.texts("link"), packets.texts("direction"), reasons, strict=True)
     words = [f"{link}.{way}" + (f": {why.replace('_', ' ')}" if why else "") for link, way, why in places]
@@ -343,7 +339,7 @@ def _place_and(packets: Columns, column: str) -> Texts:
 
 
 def _end_of_packet(packets: Columns) -> Floats:
-    """When a packet was last seen on its link: on leaving it, else on the wire, else on entering."""
+    """Return the last known time of each packet on its link: delivery, else transmission, else arrival."""
     end = packets.seconds("delivered_ns")
     for earlier in ("transmitted_ns", "entered_ns"):
         end = np.where(np.isnan(end), packets.seconds(earlier), end)

@@ -18,7 +18,7 @@ from lasthop.plots.source import Source
 from lasthop.plots.span import Span, span_of
 
 MOST_PANELS: Final = 4
-"""Of more flows, the first so many are drawn; any other can be asked for by its name."""
+"""Largest number of flows that are drawn without being named; the first ones are."""
 
 SMALLER: Final = 0.68
 """How high a panel is among several, as a share of its height alone."""
@@ -46,8 +46,8 @@ def draw_flows(
 ) -> Figure:
     """Draw the flow that the view names, or all of them, by `draw_one`; the timeouts are marked in each.
 
-    A panel that stands alone is `height_in` inches high. A picture `of_decisions` leaves out flows of datagrams,
-    which have none. Raises InputError where nothing is left then.
+    A single panel is `height_in` inches high. A picture `of_decisions` leaves out flows of datagrams, which have none.
+    Raises InputError if nothing is left.
     """
     chosen, note = _chosen(source, view, of_decisions=of_decisions)
     flows = [FlowTables(source, name) for name in chosen]
@@ -65,7 +65,7 @@ def draw_flows(
 
 
 def _chosen(source: Source, view: View, *, of_decisions: bool) -> tuple[list[str], str]:
-    """The flows to draw, and what is to be said of the others."""
+    """Return the flows to draw, and a note on the others."""
     names = flow_names(source)
     asked = [choose_flow(names, view.flow)] if view.flow is not None or not names else names
     without = set(silent_flows(source)) if of_decisions else set()
@@ -88,8 +88,7 @@ def _check_decisions(source: Source, asked: list[str], fitting: list[str]) -> No
         )
     if source.table("tcp").num_rows == 0:
         raise InputError(
-            "the picture shows what a sender decided, and none was recorded: of a kernel's TCP only the packets are "
-            "seen",
+            "the picture shows a sender's decisions, and none was recorded: a kernel's TCP has packets only",
             help="draw it from the result of `lasthop run`; time-sequence, progress and queue work for real time too",
         )
 

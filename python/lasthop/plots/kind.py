@@ -1,4 +1,4 @@
-"""What a kind of picture is, and what a user may say about one picture."""
+"""The description of a kind of picture, and the options of one picture."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SequenceUnit = Literal["bytes", "segments"]
 
 @dataclass(frozen=True)
 class View:
-    """What is to be seen of a result.
+    """The options of one picture.
 
-    `flow` is a flow's name (none: all of them), `start_s` and `end_s` bound the time axis in seconds,
-    `unit` is that of sequence numbers and windows, `width` fits one column of a paper or the whole page.
-    `title` replaces the words above the picture; an empty one leaves them away. `links` are links, or
-    directions of them like "lasthop.down" (none: those where most was dropped). `table` and `metric` choose among a
-    study's rows. `beside` are other runs, each with its words, for pictures of several.
+    `flow` is a flow's name (default: all flows), `start_s` and `end_s` bound the time axis in seconds, `unit` is that
+    of sequence numbers and windows, `width` fits one column of a paper or the whole page. `title` replaces the title;
+    an empty one removes it. `links` are links, or directions of them like "lasthop.down" (default: those with most
+    drops). `table` and `metric` choose among a study's rows. `beside` are other runs, each with its label, for pictures
+    of several runs.
     """
 
     flow: str | None = None
@@ -48,15 +48,15 @@ class View:
 OPTIONS_OF_ALL: Final = ("width", "title")
 
 OPTION_NAMES: Final = {"start_s": "from", "end_s": "to", "links": "link", "beside": "with"}
-"""What fields of a view are called on the command line, where otherwise."""
+"""Options of the command line whose names differ from the field of the view."""
 
 
 @dataclass(frozen=True)
 class Kind:
     """One kind of picture.
 
-    `needs` are the tables without which it cannot be drawn, unless those `instead` of them are there; `uses` are those
-    that add to it where recorded. `options` are the fields of a view that it has, beside those that all have.
+    `needs` are the tables that it is drawn from, or `instead` of them these; `uses` are tables that add to it if they
+    are recorded. `options` are the fields of a view that it has, besides those of all kinds.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Kind:
     instead: tuple[str, ...] = ()
 
     def check_options(self, view: View) -> None:
-        """Raise InputError where the view says something that this picture does not have."""
+        """Raise InputError if the view sets an option that this kind does not have."""
         default = View()
         for field in fields(View):
             known = field.name in (*OPTIONS_OF_ALL, *self.options)
@@ -81,6 +81,6 @@ class Kind:
                 )
 
     def tables(self) -> str:
-        """What it needs and uses, in words."""
+        """Return the tables that it needs and uses, in words."""
         needs = " or ".join(" and ".join(each) for each in (self.needs, self.instead) if each)
         return f"needs {needs}" + (f"; shows more with {' and '.join(self.uses)}" if self.uses else "")

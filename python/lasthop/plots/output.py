@@ -21,7 +21,7 @@ _METADATA: Final[dict[str, dict[str, str | None]]] = {
 
 
 def render(figure: Figure, format: str) -> bytes:
-    """`figure` in `format` ("svg", "pdf" or "png"). Raises InputError for any other."""
+    """Return `figure` as bytes in `format` ("svg", "pdf" or "png"). Raises InputError for any other."""
     if format not in FORMATS:
         raise InputError(f"no picture format {format!r}", key="format", help=f"choose one of {', '.join(FORMATS)}")
     buffer = io.BytesIO()
@@ -31,9 +31,9 @@ def render(figure: Figure, format: str) -> bytes:
 
 
 def save(figure: Figure, path: Path, format: str | None = None) -> Path:
-    """Write `figure` to `path`, in the format that its ending names unless `format` does.
+    """Write `figure` to `path`, in `format` or that of the path's suffix, and return the path.
 
-    Raises InputError for an unknown format, or where `path` cannot be written; then nothing is.
+    Raises InputError for an unknown format, or if `path` cannot be written.
     """
     content = render(figure, format or path.suffix.removeprefix(".").lower())
     try:

@@ -60,7 +60,7 @@ class Line:
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw the acknowledged data of every flow, or of the one that the view names."""
+    """Draw the acknowledged data of every flow, or of the view's flow."""
     flows, datagrams = _read(source, view)
     span = span_of(view, *(flow.time for flow in flows))
     highest = max((float(flow.acked[span.holds(flow.time)].max(initial=0)) for flow in flows), default=0.0)
@@ -79,7 +79,7 @@ def draw(source: Source, view: View) -> Figure:
         _draw_flow(axes, flow, line, scale)
         _mark_timeouts(axes, flow, line, scale, span)
     _name_rings(axes)
-    note = f"Left out: {style.listed(datagrams)} (datagrams, which nobody acknowledges)" if datagrams else ""
+    note = f"Left out: {style.listed(datagrams)} (datagrams, which are not acknowledged)" if datagrams else ""
     style.legend_below(figure, [axes], [line.label for line in lines if line.colour != style.GREY], note)
     return figure
 
@@ -93,7 +93,7 @@ def _read(source: Source, view: View) -> tuple[list[Progress], list[str]]:
     datagrams = [name for name in asked if name in unheard]
     if asked and len(datagrams) == len(asked):
         raise InputError(
-            f"nothing to draw of {style.listed(asked)}: nobody acknowledges datagrams",
+            f"nothing to draw of {style.listed(asked)}: datagrams are not acknowledged",
             key="flow",
             help="choose a flow of TCP, or draw time-sequence",
         )

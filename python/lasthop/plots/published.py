@@ -1,8 +1,7 @@
-"""A document's published values beside what was measured, row by row.
+"""A document's published values beside the measured ones, row by row.
 
-The rows are those of `lasthop study`. Whatever columns of a row are not values say which case it is: those
-that stay the same in the whole picture go into the title, the one that varies least makes groups, the others
-name the rows.
+The rows are those of `lasthop study`. The columns of a row that are not measured name its case: those with one value in
+the whole picture go into the title, the column with fewest values makes groups, the others name the rows.
 """
 
 from __future__ import annotations

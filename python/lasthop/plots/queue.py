@@ -24,7 +24,7 @@ HEIGHT_IN: Final = 2.1
 PANEL_IN: Final = 1.6
 
 MOST_PANELS: Final = 6
-"""Of more queues, those with the most drops are drawn, then the longest; any other can be asked for by its name."""
+"""Largest number of queues that are drawn without being named: those with most drops, then the longest."""
 
 MOST_CHANGES: Final = 1500
 """Of a longer history, the mean and the longest of each of `SHORT_TIMES` equal times are drawn."""
@@ -36,9 +36,9 @@ QUEUE_DROP: Final = "queue_drop"
 
 @dataclass(frozen=True)
 class Queue:
-    """One queue: how many packets waited from each time on, RED's average, and what each dropped packet met.
+    """One queue: packets from each time until the next, RED's average, and the queue's length at each drop.
 
-    A packet that goes straight through enters and leaves in one instant; of each, only the end is kept.
+    Of several changes at one time only the last is kept.
     """
 
     link: str
@@ -52,11 +52,11 @@ class Queue:
 
     @property
     def name(self) -> str:
-        """As a user writes it."""
+        """Its name in options, such as "lasthop.down"."""
         return f"{self.link}.{self.direction}"
 
     def highest(self) -> float:
-        """The most packets that ever waited, or that a dropped one met."""
+        """The largest number of packets in the queue, also at a drop."""
         return float(max(self.packets.max(initial=0), self.drop_behind.max(initial=0)))
 
 
@@ -84,13 +84,13 @@ def draw(source: Source, view: View) -> Figure:
         set_title(rows[0], view, source, "queues")
     for axes, queue in zip_longest(rows, queues):
         if queue is None or queue.highest() == 0:
-            style.say_empty(axes, "no packet ever waited in a queue")
+            style.say_empty(axes, "no packet waited in a queue")
     style.legend_below(figure, rows, note=_note(left_out))
     return figure
 
 
 def _chosen(queues: list[Queue], names: tuple[str, ...]) -> tuple[list[Queue], list[Queue]]:
-    """Those to draw, and those in which something waited too. Raises InputError where a name is none of theirs."""
+    """Return the queues to draw, and the others that were not empty. Raises InputError for an unknown name."""
     for name in names:
         if not any(name in (queue.link, queue.name) for queue in queues):
             there = ", ".join(queue.name for queue in queues) or "none"

@@ -1,4 +1,4 @@
-"""All kinds of picture. A new one is a file beside this and a line here."""
+"""All kinds of picture. A new one is a file in this folder and a line here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS: Final[tuple[Kind, ...]] = (
 
 
 def kind_of(id: str) -> Kind:
-    """The kind of that name. Raises InputError where there is none."""
+    """Return the kind of that name. Raises InputError if there is none."""
     for kind in KINDS:
         if kind.id == id:
             return kind
@@ -41,8 +41,8 @@ def kind_of(id: str) -> Kind:
 def draw(id: str, source: Source, view: View | None = None) -> Figure:
     """Draw a picture of that kind.
 
-    Raises InputError for an unknown kind or flow, for an option that the kind does not have, and where a table is
-    missing (it says how to record it).
+    Raises InputError for an unknown kind or flow, for an option that the kind does not have, and, with the way to
+    record it, for a missing table.
     """
     kind = kind_of(id)
     seen = view or View()

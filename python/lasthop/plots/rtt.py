@@ -1,4 +1,4 @@
-"""The sender's idea of the round-trip time and its retransmission timer, beside what round trips took."""
+"""The sender's RTT estimate and its retransmission timer, beside the measured round trips."""
 
 from __future__ import annotations
 
@@ -33,15 +33,14 @@ def _draw_flow(panel: FlowPanel) -> None:
         _draw_round_trips(axes, *round_trips(flow.sent(), flow.acks()), span)
         _draw_curves(axes, tcp, span)
     else:
-        style.say_empty(axes, "the sender decided nothing in this time")
+        style.say_empty(axes, "the sender made no decision in this time")
     axes.set_ylim(bottom=0)
 
 
 def round_trips(sent: Sent, acks: Acks) -> tuple[Floats, Floats]:
-    """When each segment was first covered by an ACK, and how long after it was sent.
+    """Return the time at which each segment was first covered by an ACK, and its round trip, in seconds.
 
-    Only of bytes that were sent once, since an ACK of others does not say which copy it is for (Karn's rule,
-    RFC 6298 §3).
+    Only segments that were sent once count: an ACK does not say which copy it is for (Karn's algorithm, RFC 6298 §3).
     """
     again = sent.verdict != "original"
     starts_again = np.unique(sent.start[again])

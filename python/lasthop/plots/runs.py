@@ -1,4 +1,4 @@
-"""What pictures of several runs share: their flows, each with its words, colour and dashes."""
+"""The common parts of pictures of several runs: their flows, each with label, colour and dashes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lasthop.plots.source import ReadOnce, Source, check_tables
 DASHES: Final[tuple[Any, ...]] = ("-", (0, (3.5, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
 
 MOST_FLOWS: Final = 14
-"""Of more, the first are drawn: more colours and dashes are not to be told apart."""
+"""Largest number of flows that are drawn: more colours and dashes could not be distinguished."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Drawn:
 
 
 def flows_of_runs(source: Source, view: View, kind: str, needs: tuple[str, ...]) -> tuple[list[Drawn], str]:
-    """The flows that the view names (or all), of the run and of those beside it, and what is left out."""
+    """Return the view's flow (or all flows) of the run and of those beside it, and a note on those left out."""
     runs = _named(source, view)
     found = []
     for name, run in runs:
@@ -49,16 +49,16 @@ def flows_of_runs(source: Source, view: View, kind: str, needs: tuple[str, ...])
 
 
 def acknowledged_by(flow: FlowTables, edges: Floats) -> Floats:
-    """The bytes that had been acknowledged by each of `edges`."""
+    """Return the bytes acknowledged by each of `edges`."""
     time, total = flow.acknowledged()
     place = np.searchsorted(time, edges, side="right")
     return np.concatenate([[0.0], total])[place]
 
 
 def delays(flow: FlowTables, source: Source) -> tuple[Floats, Floats]:
-    """When each packet with data arrived, and how long it had been under way, in seconds.
+    """Return arrival time and delay of each packet with data, in seconds, of all copies.
 
-    Copies count each for themselves. Raises InputError where only one end was recorded.
+    Raises InputError if only one end was recorded.
     """
     rows = Columns("segments", source.table("segments")).equal("flow", flow.name)
     rows = rows.where(rows.numbers("len") > 0)
@@ -66,7 +66,7 @@ def delays(flow: FlowTables, source: Source) -> tuple[Floats, Floats]:
     got = rows.equal("direction", "received").where(rows.equal("direction", "received").texts("host") != flow.sender)
     if len(sent) and not len(got):
         raise InputError(
-            "only one end of the flow was recorded, so nobody knows how long packets were under way",
+            "only one end of the flow was recorded, so the delays of packets are not known",
             help="draw rtt, or analyze captures of both ends together",
         )
     left_at = dict(zip(sent.numbers("packet"), sent.seconds("time_ns"), strict=True))

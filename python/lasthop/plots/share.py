@@ -1,4 +1,4 @@
-"""What share of the throughput each flow had over time: their rates, stacked."""
+"""Each flow's share of the throughput over time: rates, stacked."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from lasthop.plots.throughput import round_edges
 HEIGHT_IN: Final = 2.8
 
 HATCHES: Final = ("", "//", "\\\\", "..", "xx", "--", "++")
-"""What tells the flows apart in print without colour."""
+"""Hatches that distinguish the flows in print without colour."""
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw the shares of all flows in what was acknowledged in each short time."""
+    """Draw the shares of all flows in the data acknowledged in each interval."""
     drawn, note = flows_of_runs(source, view, "share", KIND.needs)
     span = span_of(view, *(one.flow.times() for one in drawn))
     figure = style.new_figure(view.width, HEIGHT_IN)
@@ -51,7 +51,7 @@ def draw(source: Source, view: View) -> Figure:
 
 KIND: Final = Kind(
     id="share",
-    summary="what share of the throughput each flow had",
+    summary="each flow's share of the throughput",
     needs=("segments",),
     uses=(),
     draw=draw,

@@ -1,7 +1,7 @@
-"""The sheet of a document: every published value against what was measured, a panel for each metric.
+"""The sheet of a document: published against measured values, a panel for each metric.
 
-A point on the diagonal agrees exactly. The band beside it is 10 % wide to each side; colours tell the study's kinds of
-rows apart, hollow points are those that do not agree.
+A point on the diagonal agrees exactly. The band around it is 10 % wide on each side; colours are the study's kinds of
+rows, hollow points do not agree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COLUMNS: Final = 3
 PANEL_IN: Final = 2.3
 BAND: Final = 0.1
 WIDE: Final = 10.0
-"""From which ratio of largest to smallest value a panel is logarithmic: a narrower one would have no numbers."""
+"""Ratio of largest to smallest value above which a panel is logarithmic; a narrower axis would have no numbers."""
 OTHER: Final = "not judged"
 COLOURS: Final = (*style.SERIES, style.PURPLE)
 

@@ -1,4 +1,4 @@
-"""Where a picture's tables come from: a result folder, or tables in memory."""
+"""The source of a picture's tables: a result folder, or tables in memory."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What the tables are of: the scenario's name, or the study's."""
+        """The name of the scenario or of the study."""
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """The tables that there are."""
+        """The names of the tables."""
 
     def table(self, name: str) -> pa.Table:
-        """One of them. Raises InputError where there is none of that name."""
+        """Return one table. Raises InputError if there is none of that name."""
 
 
 class Tables:
@@ -37,16 +37,16 @@ class Tables:
 
     @property
     def name(self) -> str:
-        """What the tables are of."""
+        """The name of the scenario or of the study."""
         return self._name
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """The tables that there are."""
+        """The names of the tables."""
         return tuple(self._tables)
 
     def table(self, name: str) -> pa.Table:
-        """Raises InputError where there is none of that name."""
+        """Return one table. Raises InputError if there is none of that name."""
         if name not in self._tables:
             raise InputError(f"there is no table {name!r} (there are: {', '.join(self._tables) or 'none'})")
         import pyarrow as pa
@@ -55,7 +55,7 @@ class Tables:
 
 
 class ReadOnce:
-    """A source whose tables are read once each, as long as one picture is drawn."""
+    """A source that reads each table once, for the drawing of one picture."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -64,25 +64,25 @@ class ReadOnce:
 
     @property
     def name(self) -> str:
-        """What the tables are of."""
+        """The name of the scenario or of the study."""
         return self._source.name
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """The tables that there are."""
+        """The names of the tables."""
         return self._source.table_names
 
     def table(self, name: str) -> pa.Table:
-        """Raises InputError where there is none of that name."""
+        """Return one table. Raises InputError if there is none of that name."""
         if name not in self._read:
             self._read[name] = self._source.table(name)
         return self._read[name]
 
 
 def check_tables(source: Source, kind: str, needs: tuple[str, ...], instead: tuple[str, ...] = ()) -> None:
-    """Raise InputError, naming the table and how to record it, where `source` lacks what `kind` needs.
+    """Raise InputError, with the way to record it, if `source` lacks a table that `kind` needs.
 
-    The tables `instead` do as well, if all are there.
+    The tables `instead` will do, if all are there.
     """
     if instead and set(instead) <= set(source.table_names):
         return

@@ -1,4 +1,4 @@
-"""The stretch of time that a picture shows."""
+"""The time span of a picture."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from lasthop.plots.columns import Booleans, Floats
 from lasthop.plots.kind import View
 
 MARGIN: Final = 0.02
-"""What stays free beyond the data at either end of the time axis, as a share of its length."""
+"""Margin at both ends of the time axis, as a share of its length."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of time, in seconds."""
+    """A time span, in seconds."""
 
     start: float
     end: float
 
     def holds(self, times: Floats) -> Booleans:
-        """Which of the times lie in it."""
+        """Return whether each time is in the span."""
         return (times >= self.start) & (times <= self.end)
 
     def touches(self, begin: Floats, end: Floats) -> Booleans:
-        """Which of the stretches lie in it, at least in part."""
+        """Return whether each interval overlaps the span."""
         return (end >= self.start) & (begin <= self.end)
 
 
 def span_of(view: View, *times: Floats) -> Span:
-    """What the view asks for, else all of `times` with a margin, else one second.
+    """Return the view's span, else that of `times` with a margin, else one second.
 
-    Raises InputError, with the span that there is, where the view asks for none of it.
+    Raises InputError, with the span of `times`, if the view's span has none of it.
     """
     known = np.concatenate([*times, np.empty(0)])
     known = known[np.isfinite(known)]
@@ -48,8 +48,8 @@ def span_of(view: View, *times: Floats) -> Span:
 
 
 def _check_within(view: View, first: float, last: float) -> None:
-    there = f"what it would show lies between {first:.3g} s and {last:.3g} s"
+    there = f"the data are between {first:.3g} s and {last:.3g} s"
     if view.start_s is not None and view.start_s > last:
-        raise InputError(f"the picture would start at {view.start_s:g} s, behind the end", key="from", help=there)
+        raise InputError(f"the picture would start at {view.start_s:g} s, after the end", key="from", help=there)
     if view.end_s is not None and view.end_s < first:
         raise InputError(f"the picture would end at {view.end_s:g} s, before the beginning", key="to", help=there)

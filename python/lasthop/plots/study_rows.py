@@ -1,4 +1,4 @@
-"""The columns of a study's rows: which are values, what names a row, and what metrics are called."""
+"""The columns of a study's rows: values, names of rows, and labels of metrics."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ WORDS: Final = {
     "ack_kbps": "ACKs (kbit/s)",
     "throughput_kbps": "Throughput (kbit/s)",
 }
-"""What metrics are called on an axis; others by their own name, in words."""
+"""Labels of metrics on an axis; others are labelled by their names."""
 
 Name = tuple[tuple[str, str], ...]
-"""A row's name: (column, text) for each column that is no value."""
+"""A row's name: (column, value) for each column that is not measured."""
 
 
 def names_of(rows: Columns) -> list[Name]:

@@ -1,9 +1,8 @@
-"""How every picture looks: colours, letters, sizes. Nothing else in this package names a colour or a font.
+"""The style of all pictures: colours, fonts, sizes. No other module of this package names a colour or a font.
 
-The colours are Paul Tol's "vibrant" set and the purple of his "muted" one (personal.sron.nl/~pault, 2021),
-which stay distinct for the colour-blind; shapes and dashes tell the same things apart in print without
-colour. The letters are DejaVu Sans, which comes with matplotlib, so that a picture has the same bytes on
-every machine.
+The colours are Paul Tol's "vibrant" set and the purple of his "muted" one (personal.sron.nl/~pault, 2021), which stay
+distinct for colour-blind readers; shapes and dashes distinguish the same things in print without colour. The font is
+DejaVu Sans, which ships with Matplotlib, so that a picture has the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ _SETTINGS: Final[dict[str, Any]] = {
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Matplotlib's settings for drawing and for writing; the user's own do not shine through."""
+    """Return Matplotlib's settings for drawing and writing, which replace the user's."""
     with mpl.rc_context():
         mpl.rcdefaults()
         parameters: Any = mpl.rcParams  # typed by every key there is, which a plain dictionary is not
@@ -112,7 +111,7 @@ def settings() -> Iterator[None]:
 
 
 class Picture(Figure):
-    """A figure that a notebook shows, also where nobody has loaded pyplot."""
+    """A figure that a notebook shows, also without pyplot."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -122,15 +121,15 @@ class Picture(Figure):
 
 
 def new_figure(width: Literal["column", "page"], height_in: float) -> Figure:
-    """An empty figure that lays itself out. It belongs to nobody but the caller: pyplot does not know it."""
+    """Return an empty figure with constrained layout, which pyplot does not manage."""
     return Picture(figsize=(COLUMN_IN if width == "column" else PAGE_IN, height_in), layout="constrained")
 
 
 def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = (), note: str = "") -> None:
     """Put one legend under the picture, outside the data, and make the figure higher by its room.
 
-    Each label stands once; those in `order` come first. Counts in brackets are summed over the panels. The `note` above
-    it says what the picture leaves out.
+    Each label appears once; those in `order` come first. Counts in brackets are summed over the panels. The `note`
+    above it says what the picture leaves out.
     """
     entries = _legend_entries(panels)
     if not entries and not note:
@@ -181,5 +180,5 @@ def wrapped(words: str, width: Literal["column", "page"]) -> str:
 
 
 def say_empty(axes: Axes, words: str) -> None:
-    """Say in the middle of the picture why there is nothing in it."""
+    """Write in the middle of the picture why it is empty."""
     axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color=GREY)

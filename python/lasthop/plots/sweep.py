@@ -21,13 +21,13 @@ PANELS: Final = {
     "queue_mean": ("mean queue\n(packets)", 1.0),
     "timeouts": ("timeouts", 1.0),
 }
-"""What is drawn: the measure, its words, and the factor to its unit."""
+"""The panels: measure, label, and factor to the label's unit."""
 
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 PANEL_IN: Final = 1.15
 FRAME_IN: Final = 0.6
 SPREAD: Final = 0.5
-"""How far the marks of one value on the bottom axis stand apart, as a share of the room between values."""
+"""Spread of the marks of one value on the bottom axis, as a share of the distance between values."""
 
 
 def save_sweep(found: Sweep, path: Path) -> None:
@@ -37,12 +37,12 @@ def save_sweep(found: Sweep, path: Path) -> None:
 
 def draw_sweep(found: Sweep) -> Figure:
     """Draw the grid: the mean of each case, with its 95 % interval where there are several seeds."""
-    told = [key for key in PANELS if any(key in case.measures for case in found.cases)]
+    drawn = [key for key in PANELS if any(key in case.measures for case in found.cases)]
     groups = list(dict.fromkeys(case.values[1:] for case in found.cases))
     with style.settings():
-        figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(told))
-        panels = figure.subplots(len(told), 1, squeeze=False, sharex=True)[:, 0]
-        for axes, key in zip(panels, told, strict=True):
+        figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(drawn))
+        panels = figure.subplots(len(drawn), 1, squeeze=False, sharex=True)[:, 0]
+        for axes, key in zip(panels, drawn, strict=True):
             for place, group in enumerate(groups):
                 cases = [case for case in found.cases if case.values[1:] == group]
                 _draw_group(axes, cases, key, place, len(groups), ", ".join(group))
@@ -89,5 +89,5 @@ def _title(found: Sweep) -> str:
     by = f", by {', '.join(others)}" if others else ""
     runs = f"means of {seeds} runs with their 95 % intervals" if seeds > 1 else "one run each"
     if all(case.deterministic for case in found.cases):
-        runs = f"{seeds} runs each, which are all alike"
+        runs = f"{seeds} runs each, all equal"
     return f"{found.scenario}: {found.axes[0].path}{by}; {runs}"

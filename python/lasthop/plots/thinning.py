@@ -1,7 +1,7 @@
-"""Fewer marks for the same picture: what would fall on one column of the page, or on one spot, is drawn once.
+"""Fewer marks for the same picture: marks in one column of the page, or at one place, are drawn once.
 
-A picture of 100,000 segments then has as many strokes as its page has columns, and stays small as vectors. No event is
-lost: where many lie in one place, one mark stands for them, and the legend counts them all.
+A picture of 100,000 segments then has as many strokes as its page has columns, and its vector file stays small. No
+event is lost: one mark stands for several at one place, and the legend counts them all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SPOTS: Final = (240, 100)
 """Places across and up that marks of some points can have on a page without covering one another."""
 
 FEW: Final = 2 * COLUMNS
-"""Up to so many, everything is drawn as it is."""
+"""Number of marks up to which all are drawn."""
 
 
 @dataclass(frozen=True)

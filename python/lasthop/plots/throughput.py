@@ -1,4 +1,4 @@
-"""The throughput of each flow over time: what was acknowledged in each short time, of one or several runs."""
+"""The throughput of each flow over time: data acknowledged in each interval, of one or several runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lasthop.plots.span import Span, span_of
 HEIGHT_IN: Final = 2.8
 
 INTERVALS: Final = 120
-"""Into so many short times of a round length the time axis is divided, or a few more."""
+"""Approximate number of intervals of the time axis."""
 
 
 def draw(source: Source, view: View) -> Figure:
@@ -56,7 +56,7 @@ def round_edges(span: Span) -> Floats:
 
 KIND: Final = Kind(
     id="throughput",
-    summary="what each flow got acknowledged in each short time; of several runs too (--with)",
+    summary="each flow's acknowledged data in each interval; of several runs too (--with)",
     needs=("segments",),
     uses=(),
     draw=draw,

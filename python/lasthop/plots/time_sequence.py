@@ -28,13 +28,13 @@ from lasthop.plots.thinning import Sheet
 HEIGHT_IN: Final = 3.6
 
 ARROW_FROM_PT: Final = 7.0
-"""From this height on, a segment has room for arrow heads at both ends, as xplot draws them."""
+"""Least height of a segment with arrow heads at both ends, as xplot draws them."""
 
 DOT_BELOW_PT: Final = 2.5
-"""Below this height a stroke is lengthened by its own width, or it would not be seen."""
+"""Height below which a stroke is lengthened by its own width, to be visible."""
 
 COUNTED_FROM: Final = 10
-"""From so many on, the drops that one cross stands for are counted beside it."""
+"""Least number of drops at one cross that is written beside it."""
 
 WINDOW: Final = "advertised window"
 WINDOW_OFF_SCALE: Final = "window (off the scale)"
@@ -48,7 +48,7 @@ LEGEND: Final = ("data segment", "datagram", "acknowledged", WINDOW, WINDOW_OFF_
 
 @dataclass(frozen=True)
 class Verdict:
-    """How segments with one verdict on their being sent again are drawn."""
+    """The style of segments with one verdict."""
 
     id: str
     words: str
@@ -195,7 +195,7 @@ class Diagram:
     def draw_drops(self, drops: Drops) -> None:
         """A cross where a packet was dropped; its arms show from under the marker of a segment sent again.
 
-        Where one cross stands for many, their number is beside it.
+        The number of drops is written beside a cross that stands for several.
         """
         crosses = self._mark(
             drops.time, drops.offset, self.span.holds(drops.time), "dropped",

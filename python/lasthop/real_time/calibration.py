@@ -1,4 +1,4 @@
-"""How fast links may be on this machine in real time: measured by two short live runs, and kept for later ones."""
+"""The fastest link that this machine carries in real time, measured by two short live runs and kept for later runs."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from lasthop.real_time.live import live_result
 from lasthop.scenario import Scenario, parse_scenario
 
 SECONDS = 2
-"""How long each of the two runs sends."""
+"""Duration of each of the two transfers, in seconds."""
 
 UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What this machine can do."""
+    """The measured limits of real-time runs on this machine."""
 
     ceiling_bps: float
-    """Data that one transfer of this kernel gets across a link without a rate, in bits a second."""
+    """Goodput of one transfer over a link without a rate, in bit/s."""
     ceiling_packets: float
-    """Packets that crossed it, both directions together, in a second."""
+    """Packets per second of that transfer, both directions together."""
     crossing_us: float
-    """What a packet's crossing costs: a second over those packets."""
+    """Time per packet, in microseconds: the inverse of `ceiling_packets`."""
     lateness_p50_ms: float
-    """How late packets of a link of 10 Mbit/s were released: half of them at most."""
+    """Median lateness of the packets of a transfer over a link of 10 Mbit/s, in milliseconds."""
     lateness_p99_ms: float
-    """The same of 99 in 100."""
+    """The 99 % quantile of that lateness, in milliseconds."""
     lateness_max_ms: float
-    """The same of all."""
+    """The largest lateness, in milliseconds."""
 
     def __str__(self) -> str:
         return (
@@ -44,7 +44,7 @@ class Calibration:
 
 
 def calibrate() -> Calibration:
-    """Measure this machine, and keep what was found. Raises LiveError where real time is not possible."""
+    """Measure this machine, and keep the result. Raises LiveError if real time is not possible."""
     with live_result(_transfer({"queue": {"limit": "2000 packets"}}), quiet_output=True) as fast:
         summary = fast.summary
     with live_result(_transfer({"rate": "10 Mbit/s", "queue": {"limit": "50 packets"}}), quiet_output=True) as paced:
@@ -65,7 +65,7 @@ def calibrate() -> Calibration:
 
 
 def calibration() -> Calibration | None:
-    """Return what the last calibration found."""
+    """Return the last calibration; None if there is none."""
     try:
         return Calibration(**json.loads(_file().read_text()))
     except (OSError, ValueError, TypeError):
@@ -73,7 +73,7 @@ def calibration() -> Calibration | None:
 
 
 def beyond_calibration(scenario: Scenario) -> Iterator[str]:
-    """Yield a warning for each direction of a link that is faster than what was measured here."""
+    """Yield a warning for each direction of a link that is faster than the calibrated limit."""
     known = calibration()
     if known is None:
         return
@@ -88,13 +88,13 @@ def beyond_calibration(scenario: Scenario) -> Iterator[str]:
 
 
 def _rate(direction: Mapping[str, Any]) -> float:
-    """Return a direction's rate in bits a second; 0 where it has none."""
+    """Return a direction's rate in bit/s; 0 if it has none."""
     number, _, unit = str(direction.get("rate") or "0 bit/s").partition(" ")
     return float(number) * UNITS[unit]
 
 
 def _transfer(direction: Mapping[str, Any]) -> Scenario:
-    """Return a transfer of some seconds over a link that is the same both ways."""
+    """Return a transfer of `SECONDS` over a link with two equal directions."""
     link = {"name": "lasthop", "between": ["server", "mobile"], "down": direction, "up": direction}
     flow = {"name": "calibration", "from": "server", "to": "mobile", "until": f"{SECONDS} s"}
     hosts = {"server": {"profile": "linux-6"}, "mobile": {"profile": "linux-6"}}

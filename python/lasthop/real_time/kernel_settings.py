@@ -1,4 +1,4 @@
-"""What `[live]` names of the kernel, held against what this kernel has: a slip there is wrong input."""
+"""The congestion control and the settings of `[live]`, checked against this kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONGESTION_CONTROLS: Final = SETTINGS / "net/ipv4/tcp_available_congestion_contr
 
 
 def check_settings(scenario: Scenario) -> None:
-    """Raise InputError where the scenario names a congestion control or a setting that this kernel does not have."""
+    """Raise InputError if the scenario names a congestion control or a setting that this kernel does not have."""
     named = scenario.specification.get("live", {})
     if SETTINGS.is_dir() and named.get("congestion"):
         _check_congestion(scenario, named["congestion"])
@@ -25,7 +25,7 @@ def check_settings(scenario: Scenario) -> None:
 
 
 def congestion_control(scenario: Scenario) -> str:
-    """Return the congestion control that a run of the scenario has in the kernel."""
+    """Return the kernel's congestion control in a run of the scenario, for people."""
     named = scenario.specification.get("live", {}).get("congestion")
     if named:
         return str(named)
@@ -43,12 +43,12 @@ def _check_congestion(scenario: Scenario, name: str) -> None:
 
 
 def _near(name: str) -> str:
-    """What may have been meant, from the folder where the setting would lie."""
+    """Return a remedy with settings of similar names in the same folder."""
     folder = _path(name).parent
     prefix = name.rpartition(".")[0]
     there = [f"{prefix}.{path.name}" for path in folder.iterdir()] if folder.is_dir() else []
     near = get_close_matches(name, there)
-    return f"did you mean {' or '.join(near)}?" if near else "sysctl -aN tells those that it has"
+    return f"did you mean {' or '.join(near)}?" if near else "`sysctl -aN` lists its settings"
 
 
 def _path(name: str) -> Path:
@@ -60,7 +60,7 @@ def _refusal(scenario: Scenario, key: str, name: str, what: str, remedy: str) ->
 
 
 def _place(scenario: Scenario, name: str) -> dict[str, Any]:
-    """Where the name was written: the last override that has it, else the line of the file."""
+    """Return the place of the name: the last override that has it, else the file and its last line that has it."""
     for override in reversed(scenario.overrides):
         if name in override:
             return {"file": f"--set {override}"}

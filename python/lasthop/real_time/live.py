@@ -1,4 +1,4 @@
-"""Real time: the same scenario between real kernels, run in a child process of its own (see `process`)."""
+"""Runs of a scenario between real kernels, each in a child process (see `process`)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from lasthop.results.run import Run, RunResult, open_run
 from lasthop.scenario import Given, Scenario, scenario_of
 
 Program = tuple[str, Sequence[str]]
-"""A host, and a program with its arguments."""
+"""The name of a host, and a program with its arguments."""
 
 COMMAND_OUTPUT = "output-command.txt"
-"""What the command has written, in the result's folder."""
+"""File of the command's output in the result's folder."""
 
 GRACE_S = 2.0
-"""How long a stopped run may take to end on its own."""
+"""Time that a stopped run has to end before it is terminated, in seconds."""
 
 
 @contextmanager
@@ -42,13 +42,13 @@ def live_result(
     out: Path | None = None,
     quiet_output: bool = False,
 ) -> Iterator[RunResult]:
-    """Run a scenario in real time and yield its result; without `out` the result is gone after the block.
+    """Run a scenario in real time and yield its result; without `out` the result is removed after the block.
 
-    `command` is run instead of the scenario's flows, in the first host that has no other program. With `quiet_output`
-    its standard output goes to standard error. What it writes is kept in the folder `out`, `output-command.txt`.
-    `programs` run in the hosts that they name until the run is over; what they write is kept in the result's folder,
-    `output-HOST-N.txt`. Raises InputError where the scenario names what this kernel does not have, and LiveError, with
-    the remedy, where this machine does not allow it.
+    `command` runs instead of the scenario's flows, in the first host without another program; with `quiet_output` its
+    standard output goes to standard error, and with `out` it is kept there in `output-command.txt`. `programs` run in
+    their hosts until the run is over; their output is kept in the result's folder, in `output-HOST-N.txt`. Raises
+    InputError if the scenario names a congestion control or setting that this kernel does not have, and LiveError, with
+    the remedy, if this machine does not allow real time.
     """
     if placement_of(scenario).is_here:
         check_settings(scenario)
@@ -77,8 +77,8 @@ def live(
 ) -> Run | RunResult:
     """Run a scenario in real time, between real kernels. `given` is what `lasthop.run` takes.
 
-    Returns what `lasthop.run` does, a run in memory, or with `folder` the result that is written there. Raises what
-    `live_result` does, and InputError where the folder exists and is not an earlier result.
+    Returns the run in memory or, with `folder`, the result that is written there. Raises InputError if the scenario is
+    wrong, or the folder exists and is not an earlier result, and LiveError if this machine does not allow real time.
     """
     scenario = scenario_of(given, overrides=overrides, seed=seed)
     with live_result(scenario, out=None if folder is None else Path(folder), quiet_output=True) as result:
@@ -103,7 +103,7 @@ def _run_child(
     output: str | None,
     quiet_output: bool,
 ) -> None:
-    """Run the scenario in a child, which writes its result into `folder`; with hosts or links elsewhere, in several."""
+    """Run the scenario in a child, which writes its result into `folder`, and in parts on the other machines."""
     placement = placement_of(scenario)
     request: dict[str, Any] = {
         "scenario": scenario.json,
@@ -128,7 +128,7 @@ def _run_child(
 
 
 def _run_between(started: Remotes, request: dict[str, Any], quiet_output: bool) -> None:
-    """Run the emulator in a child here, and pass on what it and the machines say."""
+    """Run the emulator in a child here, and pass messages between it and the machines."""
     to_child, said_to_child = os.pipe()
     said_by_child, from_child = os.pipe()
     with os.fdopen(said_to_child, "wb") as output, os.fdopen(said_by_child, "rb") as input:
@@ -143,7 +143,7 @@ def _run_between(started: Remotes, request: dict[str, Any], quiet_output: bool) 
 
 
 def _at(placement: Placement, error: errors.LasthopError) -> errors.LasthopError:
-    """Return an error of the emulator's machine, with that machine's name."""
+    """Return an error of the emulator's machine with that machine's name in it."""
     if isinstance(error, LiveError) and placement.emulator and not str(error).startswith("ssh://"):
         return LiveError(f"{placement.emulator.text}: {error}")
     return error
@@ -155,7 +155,7 @@ def _run_here(
     descriptors: tuple[int, ...] = (),
     meanwhile: Callable[[], None] | None = None,
 ) -> None:
-    """Carry out a request in a child, which inherits some descriptors."""
+    """Run a request in a child, which inherits some descriptors."""
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as exchange:
         (Path(exchange) / "request.json").write_text(json.dumps(request))
         run_child(
@@ -175,7 +175,7 @@ def run_child(
     descriptors: tuple[int, ...] = (),
     meanwhile: Callable[[], None] | None = None,
 ) -> None:
-    """Run a module in a child that carries out the request in `exchange`. Raise what it could not do."""
+    """Run a module as a child process with the request in `exchange`. Raises the child's error."""
     status = _status_of_child(exchange, module, quiet_output, descriptors, meanwhile)
     if status != 0:
         _raise_for(status, exchange)
@@ -195,7 +195,7 @@ def _maker_lives(folder: Path) -> bool:
 
 
 def _check_hosts(scenario: Scenario, programs: Sequence[Program]) -> None:
-    """Raise InputError where a program is in a host that no kernel stands for."""
+    """Raise InputError if a program is for an unknown host, or is empty."""
     hosts = [str(host["name"]) for host in scenario.specification["hosts"]]
     for host, words in programs:
         if host not in hosts:
@@ -225,8 +225,8 @@ def _status_of_child(
             meanwhile()
         return child.wait()
     except KeyboardInterrupt:
-        # From a terminal the child got the same Ctrl-C and ends on its own; a signal to this process alone it did not
-        # get. Whatever ends it takes its namespaces with it.
+        # After Ctrl-C in a terminal the child has got the signal, too, and ends; after a signal to this process alone
+        # it has not. Its namespaces end with it in any case.
         _end(child)
         raise
     except LiveError:

@@ -1,8 +1,8 @@
-"""The child that a real-time run lives in: `python -m lasthop.real_time.process EXCHANGE`.
+"""The child process of a real-time run: `python -m lasthop.real_time.process EXCHANGE`.
 
-A process can move into a user namespace only while it has one thread, so this one loads nothing but the engine until
-the run is over, and whatever ends the process takes the namespaces with it. The folder EXCHANGE holds the request
-(`request.json`); the result goes to the folder that the request names, or what went wrong to `error.json`.
+A process can enter a user namespace only while it has one thread, so this one loads no library that starts threads
+until the run is over. The namespaces end with the process, however it ends. The folder EXCHANGE has the request
+(`request.json`); the result goes to the folder that the request names, an error to `error.json`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from lasthop.results.run import write_files
 from lasthop.scenario import Scenario, in_memory
 
 PREFIX = "lasthop-live-"
-"""What temporary folders are called, before the number of the process that made them."""
+"""Prefix of temporary folders; the number of the process that made them follows."""
 
 
 def main(exchange: Path) -> int:
-    """Carry out the request in `exchange`; return the exit status."""
+    """Run the request in `exchange`; return the exit status."""
     request = json.loads((exchange / "request.json").read_text())
     return carry_out(exchange, request, lambda: _live(request))
 
 
 def carry_out(exchange: Path, request: dict[str, Any], action: Callable[[], None]) -> int:
-    """Do what was requested; what went wrong goes to `exchange`. Return the exit status."""
+    """Run an action for a request, and write its error into `exchange`; return the exit status."""
     try:
         action()
     except LasthopError as error:
@@ -53,7 +53,7 @@ def _live(request: dict[str, Any]) -> None:
 def run_request(
     request: dict[str, Any], streams: tuple[int, int], progress: Callable[[float], None] | None
 ) -> _native.Run:
-    """Run what a request asks for. `streams` lead to the parts on other machines, if there are any."""
+    """Run a request. `streams` are the control connection to parts on other machines, (-1, -1) if there are none."""
     folder = Path(request["folder"])
     programs = [(host, words, str(folder / output)) for host, words, output in request["programs"]]
     machines = [(name, address, port, hosts) for name, address, port, hosts in request["machines"]]
@@ -63,17 +63,17 @@ def run_request(
 
 
 def _remove(*folders: Path) -> None:
-    """Remove what the parent, which was killed, cannot remove any more."""
+    """Remove folders that the parent, which was killed, cannot remove."""
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Orphaned(Exception):  # noqa: N818 - no error of this process: its parent is gone
-    """Raised inside the run when nobody waits for it any more."""
+    """The parent process is gone, so the run must end."""
 
 
 def stop_when_orphaned(parent: int) -> Any:
-    """Return a progress callback that ends the run when its parent process was killed."""
+    """Return a progress callback that ends the run if its parent process was killed."""
 
     def check_parent(_seconds: float) -> None:
         if os.getppid() != parent:
@@ -83,12 +83,12 @@ def stop_when_orphaned(parent: int) -> Any:
 
 
 def described(error: LasthopError) -> dict[str, Any]:
-    """Return an error as JSON, for another process to raise."""
+    """Return an error as a JSON object, for another process to raise."""
     return {"class": type(error).__name__, "arguments": list(error.args), "keywords": vars(error)}
 
 
 def write_result(run: _native.Run, request: dict[str, Any]) -> None:
-    """Write the result into the folder that the request names."""
+    """Write the result into the folder of the request."""
     scenario = Scenario(**request["identity"], json=request["scenario"])
     write_files(in_memory(run, scenario), Path(request["folder"]))
 

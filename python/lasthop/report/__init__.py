@@ -1,8 +1,8 @@
 """One self-contained page of one or several runs: `lasthop report`.
 
 `payload` turns a run's tables into the numbers that the page shows, `packing` packs them, `page` writes the HTML. The
-page's program is TypeScript, in `web/`; its built form, `viewer.js` and `viewer.css`, stands beside this file in the
-wheel.
+page's program is TypeScript, in `web/`; the wheel has its built form, `viewer.js` and `viewer.css`, beside this file.
+`study_page` and `study_pictures` make the page and the pictures of studies.
 """
 
 from lasthop.report.page import write_report

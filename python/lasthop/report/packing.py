@@ -1,7 +1,7 @@
-"""Columns of numbers in few bytes: differences of whole numbers, in bytes of seven bits each, deflated.
+"""Compact columns of numbers: differences of whole numbers as LEB128, deflated.
 
-Times are whole nanoseconds and sequence numbers whole bytes, which grow slowly: most differences fit one to three
-bytes. `web/src/packing.ts` reads what this writes.
+Times are whole nanoseconds and sequence numbers whole bytes, which grow slowly: most differences fit into one to three
+bytes. `web/src/packing.ts` reads them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy.typing as npt
 Whole = npt.NDArray[np.int64]
 
 PAYLOAD_BITS: Final = 7
-"""Bits of a number in each byte; the eighth says that another byte follows (LEB128, as in DWARF)."""
+"""Bits of a number in each byte; the eighth says whether another byte follows (LEB128, as in DWARF)."""
 
 LONGEST: Final = 10
-"""Bytes of the longest number of 64 bits."""
+"""Bytes of the largest number of 64 bits."""
 
 
 @dataclass
 class Packer:
-    """Collects columns. What `add` returns stands in the page's JSON in the column's place."""
+    """Collects columns. The page's JSON has the return value of `add` in place of the column."""
 
     _chunks: list[bytes] = field(default_factory=list)
     _length: int = 0
@@ -40,17 +40,17 @@ class Packer:
         return place
 
     def text(self) -> str:
-        """All columns, deflated (RFC 1950) and in base64."""
+        """Return all columns, deflated (RFC 1950) and in base64."""
         return base64.b64encode(zlib.compress(b"".join(self._chunks), 6)).decode("ascii")
 
 
 def zigzag(numbers: Whole) -> npt.NDArray[np.uint64]:
-    """Signed numbers as unsigned ones, small where the magnitude is small: 0, -1, 1, -2 become 0, 1, 2, 3."""
+    """Return signed numbers as unsigned ones of similar magnitude: 0, -1, 1, -2 become 0, 1, 2, 3 (zigzag)."""
     return ((numbers << 1) ^ (numbers >> 63)).astype(np.uint64)
 
 
 def varints(numbers: npt.NDArray[np.uint64]) -> bytes:
-    """Each number in as many bytes as it needs, the lowest seven bits first."""
+    """Return each number in as few bytes as possible, the lowest seven bits first."""
     lengths = np.ones(len(numbers), dtype=np.int64)
     for more in range(1, LONGEST):
         lengths += (numbers >> np.uint64(PAYLOAD_BITS * more)) > 0

@@ -1,4 +1,4 @@
-"""Writes the page: markup, style, program and data in one file, which asks no network for anything."""
+"""Writes the page: markup, style, program and data in one file, which needs no network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAGE: Final = """<!DOCTYPE html>
 </style>
 </head>
 <body>
-<noscript>This page draws with JavaScript, which is switched off here.</noscript>
+<noscript>This page draws with JavaScript, which is switched off.</noscript>
 <main id="report"></main>
 <script type="application/json" id="index">{index}</script>
 <script type="application/octet-stream" id="columns">{columns}</script>
@@ -40,7 +40,10 @@ _PAGE: Final = """<!DOCTYPE html>
 
 
 def write_report(runs: Sequence[RunResult], target: Path) -> None:
-    """Write one page of these runs to `target`, whole or not at all."""
+    """Write one page of these runs to `target`, whole or not at all, and return its path.
+
+    Raises InputError if a run has no table `segments`.
+    """
     page = report_page(runs)
     partial = target.with_name(f".{target.name}.partial")
     partial.write_text(page, encoding="utf-8")
@@ -48,11 +51,11 @@ def write_report(runs: Sequence[RunResult], target: Path) -> None:
 
 
 def report_page(runs: Sequence[RunResult]) -> str:
-    """The page as text. Raises InputError where a run has no segments to show."""
+    """Return the page as text. Raises InputError if a run has no table `segments`."""
     for run in runs:
         if "segments" not in run.table_names:
             raise InputError(
-                "the run recorded no segments, which the page is drawn from",
+                "the run recorded no table 'segments', which the page needs",
                 file=str(run.path),
                 help='run it again with --set \'record.tables=["segments","tcp","packets","queue"]\'',
             )
@@ -61,7 +64,7 @@ def report_page(runs: Sequence[RunResult]) -> str:
     return _PAGE.format(
         title=html.escape(", ".join(run.name for run in runs)),
         style=_built("viewer.css"),
-        # "</script>" in a text would end the element that holds it.
+        # "</script>" in a text would end the script element around it.
         index=json.dumps(index, separators=(",", ":")).replace("</", "<\\/"),
         columns=packer.text(),
         program=_built("viewer.js").replace("</script", "<\\/script"),

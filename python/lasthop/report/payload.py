@@ -1,6 +1,6 @@
-"""What the page shows of a run: the summary, and the columns of each flow and each queue.
+"""The data of a run on the page: the summary, and the columns of each flow and each queue.
 
-Times become whole nanoseconds, sequence numbers whole bytes from the first byte of data on.
+Times are whole nanoseconds, sequence numbers whole bytes from the first byte of data.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from lasthop.report.packing import Packer
 from lasthop.results import RunResult
 
 VERDICTS: Final = ("original", "needed", "needless", "unjudged")
-"""Of segments: sent for the first time, or again and needed, needless or not judged. The page knows them by place."""
+"""Kinds of segments: first transmission, or a retransmission that was needed, needless or not judged, by index."""
 
 PHASES: Final = ("slow_start", "congestion_avoidance", "fast_recovery", "after_timeout")
 
 MOST_FLOWS: Final = 60
-"""Of more flows the page shows the first; the summary has them all."""
+"""Largest number of flows in diagrams; the summary has all."""
 
 
 MOST_EVENTS: Final = 400
-"""Of a longer story the page tells the beginning; `lasthop explain` tells all of it."""
+"""Largest number of events of a connection; `lasthop explain` prints all."""
 
 
 def run_payload(run: RunResult, packer: Packer) -> dict[str, Any]:
-    """Everything the page shows of one run."""
+    """Return everything that the page shows of one run."""
     flows = flow_names(run)[:MOST_FLOWS] if "segments" in run.table_names else []
     datagrams = datagram_flows(run) if flows else []
     return {
@@ -84,7 +84,7 @@ def _flow(run: RunResult, name: str, is_datagrams: bool, packer: Packer) -> dict
 
 
 class _Words:
-    """Texts that many rows share, each once; the first is empty."""
+    """Texts that rows share, each once; the first is empty."""
 
     def __init__(self) -> None:
         self.known = [""]
@@ -99,7 +99,7 @@ class _Words:
 
 
 def _story(told: Explanation) -> dict[str, Any]:
-    """A connection's events, as far as a reader reads, and where its time went."""
+    """Return the first events of a connection, and its shares of time."""
     return {
         "connection": told.connection,
         "events": [
@@ -112,7 +112,7 @@ def _story(told: Explanation) -> dict[str, Any]:
 
 
 def _decisions(tcp: Columns, packer: Packer) -> dict[str, Any]:
-    """What the sender decided: windows and timers at each step, and the events that have a reason."""
+    """Return the sender's windows and timers at each step, and the events with their reasons."""
     phase = tcp.texts("phase").astype(str)
     events, reasons = tcp.texts("event").astype(str), tcp.texts("reason").astype(str)
     time = tcp.numbers("time_ns")
@@ -152,7 +152,7 @@ def _columns(packer: Packer, **columns: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _in_order(time: Floats, **others: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-    """Rows by their time, which is what the page searches by. Rows without a time are left out."""
+    """Return the rows sorted by time, for the page's binary search, without rows that have no time."""
     known = np.flatnonzero(np.isfinite(time))
     order = known[np.argsort(time[known], kind="stable")]
     return {"time": _ns(time[order]), **{name: column[order] for name, column in others.items()}}
@@ -167,5 +167,5 @@ def _ns(seconds: Floats) -> Floats:
 
 
 def _or_unknown(column: Floats) -> Floats:
-    """-1 where there is no number: none of these columns is negative."""
+    """Return whole numbers, with -1 for a missing one; none of these columns is negative."""
     return np.where(np.isfinite(column), column, -1.0)

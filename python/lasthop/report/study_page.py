@@ -1,4 +1,4 @@
-"""One page over several studies: rows, claims and pictures of each, in a single file that needs nothing beside it."""
+"""One self-contained page of several studies: rows, claims and pictures of each."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Row = Mapping[str, Any]
 
 _VERDICTS: Final = {True: "holds", False: "fails", None: "not judged"}
 _MEASURES: Final = ("published", "measured", "ratio", "q25", "q75", "low", "high", "n", "kind", "agrees")
-"""The keys of a row that the page shows, after those that tell it apart."""
+"""Keys of a row that the page shows, after those that name it."""
 
 _LEFT_OUT: Final = ("ci95", "mean", "mean_low", "mean_high", "deterministic", "uncertain")
-"""Those that it does not show."""
+"""Keys of a row that the page does not show."""
 
 _STYLE: Final = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 68rem; padding: 0 1rem; color: #222; }
@@ -35,7 +35,7 @@ h2 { border-top: 2px solid #0077bb; padding-top: .6rem; margin-top: 2.5rem; } .w
 
 @dataclass(frozen=True)
 class Chapter:
-    """A study on the page: its result, or why there is none."""
+    """A study on the page: its result, or in `missing` the reason why there is none."""
 
     name: str
     result: StudyResult | None
@@ -43,7 +43,7 @@ class Chapter:
 
 
 def write_page(chapters: Sequence[Chapter], file: Path) -> Path:
-    """Write the page and return its file; the pictures are those that stand in the folders of the results."""
+    """Write the page, with the pictures in the folders of the results, and return its file."""
     text = page(chapters)
     with naming(file):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def write_page(chapters: Sequence[Chapter], file: Path) -> Path:
 
 def page(chapters: Sequence[Chapter]) -> str:
     """Return the page as HTML."""
-    versions_told = ", ".join(f"{name} {version}" for name, version in versions().items())
+    made_by = ", ".join(f"{name} {version}" for name, version in versions().items())
     links = " ".join(f'<a href="#{escape(each.name)}">{escape(each.name)}</a>' for each in chapters)
     body = "\n".join(_chapter(each) for each in chapters)
     return (
@@ -61,7 +61,7 @@ def page(chapters: Sequence[Chapter]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>Documents, reproduced</title><style>{_STYLE}</style></head><body>\n"
         f"<h1>Documents, reproduced</h1><nav>{links}</nav>\n{_overview(chapters)}\n{body}\n"
-        f"<p><small>{escape(versions_told)}</small></p></body></html>\n"
+        f"<p><small>{escape(made_by)}</small></p></body></html>\n"
     )
 
 
@@ -82,7 +82,7 @@ def _overview(chapters: Iterable[Chapter]) -> str:
 
 
 def _held(claims: Sequence[Row]) -> str:
-    """Return how many of the claims that were judged hold."""
+    """Return the number of claims that hold, of those that were judged."""
     judged = [claim["holds"] for claim in claims if claim["holds"] is not None]
     rest = f", {len(claims) - len(judged)} not judged" if len(judged) < len(claims) else ""
     return f"{sum(judged)} of {len(judged)}{rest}" if claims else "–"
@@ -116,9 +116,9 @@ def _sheet(result: StudyResult) -> str:
 
 
 def _failures(result: StudyResult) -> str:
-    told = [f"case {case}: {what}" for case, what in result.failures.items()]
-    told += [f"published, and no experiment: {_names(row)}" for row in result.unmatched]
-    return "".join(f'<p class="fails">{escape(text)}</p>' for text in told)
+    texts = [f"case {case}: {what}" for case, what in result.failures.items()]
+    texts += [f"published, without an experiment: {_names(row)}" for row in result.unmatched]
+    return "".join(f'<p class="fails">{escape(text)}</p>' for text in texts)
 
 
 def _names(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""A study's pictures: published beside measured, one for each table; its charts; and the document's own figures."""
+"""The pictures of a study: published beside measured values by table, charts, and the document's own figures."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from lasthop.study.result import StudyResult
 
 
 def draw_all_rows(result: StudyResult, picture_format: str = "svg") -> Iterator[Path]:
-    """Draw all rows that have a published value on one sheet; yield the file, none where there is no such row."""
+    """Draw all rows with a published value on one sheet, if there are any; yield the file."""
     if any(row["published"] is not None for row in result.rows):
         yield save(draw_sheet(result.name, result.rows), result.folder / f"sheet.{picture_format}")
 
 
 def draw_published(result: StudyResult, picture_format: str = "svg") -> Iterator[Path]:
-    """Draw each table that has a published value; yield the files."""
+    """Draw each table with a published value; yield the files."""
     published = [row["table"] for row in result.rows if row["published"] is not None]
     for table in dict.fromkeys(str(table) for table in published):
         figure = draw("published", result, View(table=table))
@@ -36,7 +36,7 @@ def draw_charts(study: Study, result: StudyResult, picture_format: str = "svg") 
 
 
 def draw_figures(study: Study, folder: Path, picture_format: str = "svg") -> Iterator[Path]:
-    """Draw the document's figures, each from a run of its own; yield the files. With tables chosen, only theirs."""
+    """Draw the document's figures of the chosen tables, each from a separate run; yield the files."""
     selected = {case.id for case in study.selected_cases}
     for figure in study.figures:
         if study.is_whole or figure.case in selected:
@@ -53,4 +53,4 @@ def _draw_figure(study: Study, figure: Figure, folder: Path, picture_format: str
 
 
 RECORDABLE = ("packets", "tcp", "queue", "segments")
-"""The tables that a run can be asked for; `flows` is always there."""
+"""Tables that a run can record; `flows` is always there."""

@@ -1,9 +1,9 @@
 """A folder that is written whole or not at all.
 
-Everything goes into a sibling folder `.NAME.partial-PID` first; one rename puts it in place. So a folder of the right
-name is always whole, and a run that was killed leaves only its `.partial` folder, which says what it is and is cleared
-away by the next run to the same place. A folder that is no result is never touched, and what lasthop did not write (a
-note, a picture) is never deleted: it moves along into the folder of the new result.
+All files go into a sibling folder `.NAME.partial-PID` first, and one rename puts it in place. So a folder of the right
+name is always whole, and a killed run leaves only its `.partial` folder, which the next run to the same place removes.
+A folder that is no result is never touched, and files that lasthop did not write (a note, a picture) are never deleted:
+they move to the folder of the new result.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 from lasthop.errors import InputError
 
 INDEX_FILE = "run.json"
-"""What makes a folder a run's result: it is written last. A study's folder is never replaced: it holds more."""
+"""The file that marks a folder as the result of a run, written last."""
 
 STORE_FILE = "runs.jsonl"
-"""What makes a folder a study's."""
+"""The file that marks a folder as a study's, which is never replaced."""
 
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty folder to write into; on success it becomes `target`, on any exception it vanishes.
+    """Yield an empty folder to write into; it becomes `target` on success, and is removed on any exception.
 
-    Raises InputError, before anything is written, where `target` is something else than an earlier result.
+    Raises InputError, before anything is written, if `target` exists and is not an earlier result.
     """
     check_target(target)
     partial = _partial_path(target, os.getpid())
@@ -61,10 +61,10 @@ def check_is_result(path: Path, index: str) -> None:
     if not path.exists():
         raise InputError("no such result", file=str(path), help="name a folder that was written by lasthop with --out")
     if not path.is_dir():
-        raise InputError("is a file, not a result folder", file=str(path), help="name the folder it lies in")
+        raise InputError("is a file, not a result folder", file=str(path), help="name its folder")
     if ".partial-" in path.name:
         raise InputError(
-            "a half-written result: the run that was writing it did not finish",
+            "an incomplete result: the run that wrote it did not finish",
             file=str(path),
             help="remove the folder and run again",
         )
@@ -72,35 +72,35 @@ def check_is_result(path: Path, index: str) -> None:
         raise _refusal_to_read(path)
 
 
-def looks_half_written(path: Path) -> bool:
+def looks_incomplete(path: Path) -> bool:
     """Whether the folder has the parts of a result but not the index, which is written last."""
     return any(name != INDEX_FILE for name in _parts(path))
 
 
 def _own_files(folder: Path) -> list[str]:
-    """Return the names of the files in a result's folder that lasthop wrote; none where it is no result."""
+    """Return the names of the files in a result's folder that lasthop wrote; none if it is no result."""
     try:
         index = json.loads((folder / INDEX_FILE).read_text())
         own = [*index["files"], INDEX_FILE] if str(index["format"]).startswith("lasthop run ") else []
     except (OSError, ValueError, KeyError, TypeError):
         return []
-    # A name that leads elsewhere was not written by lasthop.
+    # lasthop writes no name with a folder in it.
     return [name for name in own if Path(name).name == name]
 
 
 def _parts(folder: Path) -> list[str]:
-    """Return the names of the files in a folder that are a run's by their names."""
+    """Return the names of the files in a folder that look like those of a run."""
     return [path.name for pattern in ("*.parquet", "capture-*.pcapng", INDEX_FILE) for path in folder.glob(pattern)]
 
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
-    """Remove these files of a folder, and the folder itself if nothing else is in it."""
+    """Remove some files of a folder, and the folder if it is empty then."""
     try:
         for name in names:
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()
     except OSError:
-        # Not there, or somebody else's file is in it.
+        # The folder does not exist, or has a file that lasthop did not write.
         return
 
 
@@ -109,8 +109,8 @@ def _refusal_to_replace(path: Path) -> InputError:
         what = "holds a study, so it is left alone"
     elif (path / INDEX_FILE).is_file():
         what = f"has a {INDEX_FILE} that is damaged or not lasthop's, so it is left alone"
-    elif looks_half_written(path):
-        what = "holds a half-written result: tables or captures, but no run.json"
+    elif looks_incomplete(path):
+        what = "holds an incomplete result: tables or captures, but no run.json"
     else:
         what = "exists and is not the result of a run, so it is left alone"
     return InputError(what, file=str(path), help="name a new or empty folder with --out")
@@ -118,9 +118,12 @@ def _refusal_to_replace(path: Path) -> InputError:
 
 def _refusal_to_read(path: Path) -> InputError:
     if (path / STORE_FILE).is_file():
-        what, remedy = "holds a study that did not finish", "start the study again: it goes on where it was"
-    elif looks_half_written(path):
-        what = "holds a half-written result: tables or captures, but no run.json"
+        what, remedy = (
+            "holds a study that did not finish",
+            "start the study again: it continues with the runs that are missing",
+        )
+    elif looks_incomplete(path):
+        what = "holds an incomplete result: tables or captures, but no run.json"
         remedy = "remove the folder and run again"
     else:
         what, remedy = "is no result of lasthop", "name a folder that was written with --out"
@@ -132,7 +135,7 @@ def _partial_path(target: Path, pid: int) -> Path:
 
 
 def _clear_abandoned(target: Path) -> None:
-    """Remove what killed runs left beside `target`. A folder whose writer still lives is kept."""
+    """Remove the partial folders that killed runs left beside `target`."""
     for partial in target.parent.glob(f".{target.name}.partial-*"):
         pid = partial.name.rpartition("-")[2]
         if pid.isdigit() and not _is_alive(int(pid)):
@@ -150,7 +153,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _put_in_place(partial: Path, target: Path) -> None:
-    """Rename `partial` to `target`. An earlier result steps aside first, and returns if the rename fails."""
+    """Rename `partial` to `target`. An earlier result is renamed first, and renamed back if that fails."""
     replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
     own = _own_files(target)
     if target.exists():
@@ -167,7 +170,7 @@ def _put_in_place(partial: Path, target: Path) -> None:
 
 
 def _move_along(files: Iterable[Path], target: Path) -> None:
-    """Move what lasthop did not write to the new result; what has the name of a new file stays where it is."""
+    """Move files that lasthop did not write to the new result, except those with the name of a new file."""
     for file in files:
         if not (target / file.name).exists():
             file.rename(target / file.name)

@@ -1,8 +1,7 @@
-"""One run: in memory (`Run`), on disk (`RunResult`), and the way between the two."""
+"""One run: in memory (`Run`), on disk (`RunResult`), and the conversion between the two."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lasthop import _native
 from lasthop.entry_points import entry_point
 from lasthop.errors import InputError, naming
-from lasthop.provenance import machine, versions
+from lasthop.provenance import machine, sha256_of, versions
 from lasthop.results.folder import check_is_result, whole_folder
 from lasthop.results.html import summary_html
 
@@ -22,21 +21,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "lasthop run 1"
-"""The first key of run.json. Keys are only ever added, so the number has not moved."""
+"""The value of the first key of run.json. The number changes if a key is removed or changes its meaning."""
 
 
 class ArrowStream(Protocol):
-    """Anything that hands its rows over through the Arrow C data interface (PyCapsule)."""
+    """An object that exports its rows through the Arrow C stream interface (PyCapsule)."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came out of one run, in memory.
+    """The result of one run, in memory.
 
-    `specification` is the resolved scenario, `summary` the object that `lasthop run --json` prints, `tables` the
-    records that were asked for (docs/results.md has their columns), `captures` pcapng files by point.
+    `specification` is the resolved scenario with its `hash`, `summary` the object that `lasthop run --json` prints,
+    `tables` the recorded tables (docs/results.md has columns and units), `captures` pcapng files by observation point.
     """
 
     specification: Mapping[str, Any]
@@ -52,20 +51,24 @@ class Run:
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """The tables that were recorded."""
+        """The names of the recorded tables."""
         return tuple(self.tables)
 
     def table(self, name: str) -> pa.Table:
-        """Return one table; `.to_pandas()`, or `polars.from_arrow(it)`, makes a frame of it.
+        """Return a recorded table; `.to_pandas()` or `polars.from_arrow(table)` makes a frame of it.
 
-        Raises InputError, saying how to record it, where the run has none of that name.
+        Raises InputError, which says how to record it, if the run has no such table.
         """
         if name not in self.tables:
             raise _not_recorded(name, self.table_names, "")
         return self.tables[name]
 
     def plot(self, kind: str, **view: Any) -> Figure:
-        """Draw a picture, as `lasthop plot` does: "time-sequence", "cwnd", … `view` has the fields of `plots.View`."""
+        """Draw a picture, as `lasthop plot` does: `kind` is "time-sequence", "cwnd", …
+
+        `view` are the fields of `lasthop.plots.View`. Raises InputError for an unknown kind, flow or option, and if a
+        table that the picture needs was not recorded.
+        """
         return _draw(self, kind, view)
 
     def _repr_html_(self) -> str:
@@ -73,23 +76,23 @@ class Run:
 
 
 def arrow_table(stream: ArrowStream) -> pa.Table:
-    """Take over a table of the native module without copying it."""
+    """Return a table of the native module as one of pyarrow, without copying."""
     import pyarrow as pa
 
     return pa.table(stream)
 
 
 def write_run(run: Run, folder: Path) -> None:
-    """Write `run` to `folder`, whole or not at all. The same run gives the same bytes, to the last file.
+    """Write `run` to `folder`, whole or not at all. The same run gives the same bytes.
 
-    Raises InputError where the folder exists and is not an earlier result.
+    Raises InputError if the folder exists and is not an earlier result, or cannot be written.
     """
     with whole_folder(folder) as partial:
         write_files(run, partial)
 
 
 def write_files(run: Run, partial: Path) -> None:
-    """Write the files of `run` into an empty folder that somebody else puts in its place."""
+    """Write the files of `run` into an empty folder; the caller puts that in its place."""
     for name, table in run.tables.items():
         _native.write_table(table, partial / f"{name}.parquet")
     for point, capture in run.captures.items():
@@ -100,7 +103,7 @@ def write_files(run: Run, partial: Path) -> None:
 
 
 def write_index(partial: Path, summary: Mapping[str, Any], hash: str, specification: Mapping[str, Any]) -> None:
-    """Write `run.json` into a folder that holds every other file of the run."""
+    """Write `run.json` into a folder that has all other files of the run."""
     files = {path.name: _fingerprint(path) for path in sorted(partial.iterdir())}
     index = {
         "format": FORMAT,
@@ -120,13 +123,11 @@ def write_index(partial: Path, summary: Mapping[str, Any], hash: str, specificat
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": digest}
+    return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
 
 
 class RunResult:
-    """A run's folder, opened for reading. Tables are read when they are asked for."""
+    """A run's folder, opened for reading. A table is read at each call of `table`."""
 
     def __init__(self, path: Path, index: Mapping[str, Any]) -> None:
         self.path = path
@@ -139,29 +140,32 @@ class RunResult:
 
     @property
     def summary(self) -> Mapping[str, Any]:
-        """The object that `lasthop run --json` printed."""
+        """The summary of the run, as `lasthop run --json` prints it."""
         summary: Mapping[str, Any] = self.index["summary"]
         return summary
 
     @property
     def specification(self) -> Mapping[str, Any]:
-        """The resolved scenario: every default written out."""
+        """The resolved scenario, with every default written out."""
         specification: Mapping[str, Any] = self.index["specification"]
         return specification
 
     @cached_property
     def table_names(self) -> tuple[str, ...]:
-        """The tables that were recorded."""
+        """The names of the recorded tables."""
         return tuple(Path(name).stem for name in self.index["files"] if name.endswith(".parquet"))
 
     @cached_property
     def captures(self) -> Mapping[str, Path]:
-        """The captures, by observation point."""
+        """The paths of the captures (pcapng), by observation point."""
         names = [name for name in self.index["files"] if name.endswith(".pcapng")]
         return {name.removeprefix("capture-").removesuffix(".pcapng"): self.path / name for name in names}
 
     def table(self, name: str) -> pa.Table:
-        """Read one table. Raises InputError, saying how to record it, where the run has none of that name."""
+        """Read a recorded table.
+
+        Raises InputError, which says how to record it, if the run has no such table, or if its file is damaged.
+        """
         if name not in self.table_names:
             raise _not_recorded(name, self.table_names, str(self.path))
         import pyarrow as pa
@@ -174,7 +178,11 @@ class RunResult:
             raise InputError(f"is damaged: {error}", file=str(path), help="run the scenario again") from error
 
     def plot(self, kind: str, **view: Any) -> Figure:
-        """Draw a picture, as `lasthop plot` does: "time-sequence", "cwnd", … `view` has the fields of `plots.View`."""
+        """Draw a picture, as `lasthop plot` does: `kind` is "time-sequence", "cwnd", …
+
+        `view` are the fields of `lasthop.plots.View`. Raises InputError for an unknown kind, flow or option, and if a
+        table that the picture needs was not recorded.
+        """
         return _draw(self, kind, view)
 
     def _repr_html_(self) -> str:
@@ -182,7 +190,7 @@ class RunResult:
 
 
 def open_run(path: str | Path) -> RunResult:
-    """Open a run's folder. Raises InputError where it is no result, or not a whole one."""
+    """Open a run's folder. Raises InputError if it is no result, is incomplete, or has another format."""
     path = Path(path)
     check_is_result(path, "run.json")
     index_path = path / "run.json"
@@ -220,7 +228,7 @@ def _check_file(path: Path, size: int) -> None:
     if found != size:
         what = "is missing" if found is None else f"has {found} bytes of {size}"
         raise InputError(
-            f"a half-written result: {path.name} {what}",
+            f"an incomplete result: {path.name} {what}",
             file=str(path.parent),
             help="run the scenario again, with --out naming this folder",
         )

@@ -1,4 +1,4 @@
-"""Scenarios that are nothing but links: an outside and an inside with some links between them, one behind the other."""
+"""Scenarios of two hosts, the outside and the inside, with links in series between them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from lasthop.errors import InputError
 from lasthop.scenario.resolved import Scenario, parse_scenario
 
 BYSTANDERS: Final = {"outside": 'profile = "linux-6"', "inside": 'profile = "linux-6"'}
-"""Hosts of which nothing is told: their packets come from elsewhere."""
+"""The hosts of a scenario whose packets come from real programs; their profiles are not used."""
 
 STRAIGHT: Final = "straight"
-"""What the link is called where none is named."""
+"""Name of the link if no link is given."""
 
 
 def scenario_of_links(
@@ -26,11 +26,12 @@ def scenario_of_links(
     overrides: Iterable[str] = (),
     seed: int | None = None,
 ) -> Scenario:
-    """Return a scenario with two hosts and the links between them; `more` is TOML that it has beside these.
+    """Return a scenario of two hosts, and links in series from the first host to the second.
 
-    A link is the name of a preset or a path to a file like one; it is called as the file is, and a second one of the
-    same name NAME-2. "down" leads from the first host, with no other name the outside, to the second. Without a link
-    there is one, called "straight", that takes every packet of an Ethernet at once. Raises InputError.
+    `links` are names of presets, or paths of files like them; a link has the name of its file, and a second one of the
+    same name NAME-2. `hosts` maps the names of the two hosts to their TOML; "down" leads from the first to the second.
+    `more` is further TOML of the scenario. Without links there is one, called "straight", with the MTU of Ethernet and
+    without rate or delay. Raises InputError if a link is unknown, or an override is wrong.
     """
     near, far = hosts
     files = [_file(link) for link in links]
@@ -51,7 +52,7 @@ _STRAIGHT_LINK = 'mtu = "1500 bytes"\ndown = {}\nup = {}\n'
 
 
 def _file(link: str) -> Path:
-    """Return the file that is meant."""
+    """Return the path of a preset or of a file."""
     presets = {entry.name: entry.path for entry in catalogue.entries("presets")}
     file = presets.get(link, Path(link))
     if not file.is_file():

@@ -1,4 +1,4 @@
-"""When flows have come to share evenly."""
+"""The time at which flows have converged to even shares."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from lasthop.stats.fairness import jain_index
 
 
 def convergence_time(times: Sequence[float], totals: Sequence[Sequence[float]], fairness: float = 0.9) -> float | None:
-    """Return the first of `times` from which on every interval is shared at least as evenly as `fairness` (Jain).
+    """Return the first of `times` after which every interval has at least the fairness index `fairness` (Jain).
 
-    `totals` has for each flow its running total at each of the times. The answer is where the first such interval
-    begins; None where the last interval is still uneven, or none has anything in it.
+    `totals` has a sequence for each flow: its running total at each of `times`. Returns the start of the first such
+    interval, or None if the last interval is less fair or all intervals are empty. Raises ValueError if a flow does not
+    have a total for each time.
     """
     if any(len(flow) != len(times) for flow in totals):
         raise ValueError("each flow has a total for each time")

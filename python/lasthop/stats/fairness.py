@@ -1,4 +1,4 @@
-"""How evenly connections share."""
+"""Fairness between connections."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 
 def jain_index(throughputs: Sequence[float]) -> float:
-    """Return Jain's fairness index, (Σx)² / (n·Σx²): 1 is an even share, 1/n is one taking all.
+    """Return Jain's fairness index, (Σx)² / (n·Σx²): 1 for equal throughputs, 1/n if one connection has all.
 
-    Jain, Chiu and Hawe, DEC-TR-301 (1984), equation 1. All zero counts as even.
+    Jain, Chiu and Hawe, DEC-TR-301 (1984), equation 1. All zero counts as equal. Raises ValueError if there is no
+    throughput, or a negative one.
     """
     if not throughputs:
         raise ValueError("fairness needs at least one throughput")
@@ -17,6 +18,6 @@ def jain_index(throughputs: Sequence[float]) -> float:
     largest = max(throughputs)
     if largest == 0:
         return 1.0
-    # Scaled by the largest, so that squares of tiny or huge rates neither vanish nor overflow.
+    # Scaled by the largest, so that squares of rates neither underflow nor overflow.
     shares = [value / largest for value in throughputs]
     return sum(shares) ** 2 / (len(shares) * sum(share * share for share in shares))

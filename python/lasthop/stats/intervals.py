@@ -1,8 +1,8 @@
-"""Confidence intervals: of the median, assuming nothing of the distribution, and of the mean.
+"""Confidence intervals: distribution-free for the median, and Student's t for the mean.
 
-Elapsed times of TCP transfers come in clumps (a timeout more, a timeout less), so an interval that leans on the
-normal distribution would be wrong just where it matters: that of the median does not. Utilisations, loss rates and
-shares of many flows are sums, and documents give the mean of their replications with the interval of Student's t.
+Elapsed times of TCP transfers are clustered (one timeout more or less), so an interval that assumes a normal
+distribution would be wrong; that of the median does not. Utilisations, loss rates and shares of many flows are sums,
+and documents give the mean of their replications with the interval of Student's t.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from lasthop.stats.quantiles import quantile
 
 
 def median_interval(ordered: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
-    """Return the order statistics that hold the median with at least `confidence`.
+    """Return the order statistics that enclose the median with at least `confidence`, lower bound first.
 
     The number of values below the median is binomial(n, 1/2), so the k-th smallest and k-th largest enclose it with
-    probability 1 − 2·P(B < k) (David and Nagaraja, Order Statistics, §7.1). Of all k the largest that keeps the
-    confidence is taken. Under six values no k reaches 95 %: then the interval is all there is, smallest to largest.
+    probability 1 − 2·P(B < k) (David and Nagaraja, Order Statistics, §7.1). k is the largest that keeps the confidence.
+    With fewer than six values no k reaches 95 %, and the interval is from the smallest to the largest. Raises
+    ValueError if there is no value.
     """
     n = len(ordered)
     if n == 0:
@@ -39,10 +40,10 @@ def median_interval(ordered: Sequence[float], confidence: float = 0.95) -> tuple
 def two_medians_interval(ordered: Sequence[float], runs: int, confidence: float = 0.95) -> tuple[float, float]:
     """Return the interval for the median of `runs` further values of the population that `ordered` is a sample of.
 
-    The share of a population below the median of n values has a standard deviation of 1/(2·√n) about one half, so two
-    medians differ by √(1/n + 1/runs)/2 in that share (David and Nagaraja, Order Statistics, §7.1 and §7.2). The
-    interval is between the quantiles of `ordered` that are that far from its middle, times the normal deviate of
-    `confidence`.
+    The share of a population below the median of n values has a standard deviation of 1/(2·√n) about one half, so the
+    shares below two medians differ by √(1/n + 1/runs)/2 (David and Nagaraja, Order Statistics, §7.1 and §7.2). The
+    interval is between the quantiles of `ordered` at one half minus and plus that difference times the normal deviate
+    of `confidence`. Raises ValueError if either side has no value.
     """
     if not ordered or runs < 1:
         raise ValueError("an interval needs at least one value on each side")
@@ -55,7 +56,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[fl
     """Return the interval that holds the mean of the population with `confidence`; None for fewer than two values.
 
     Mean ± t·s/√n with Student's t of n − 1 degrees of freedom (Jain, The Art of Computer Systems Performance
-    Analysis, §13.2): exact for normal values, and near it for others the more there are.
+    Analysis, §13.2): exact for normal values, and asymptotically for others.
     """
     n = len(values)
     if n < 2:
@@ -70,7 +71,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[fl
 def student_t(freedom: int, confidence: float) -> float:
     """Return the two-sided quantile of Student's t: |T| < t with probability `confidence`, for `freedom` degrees."""
     low, high = 0.0, math.pi / 2
-    # The probability is a closed form of the angle whose tangent is t/√freedom, and grows with it: halving finds it.
+    # The probability is a closed, increasing function of the angle whose tangent is t/√freedom: bisection finds it.
     for _ in range(60):
         middle = (low + high) / 2
         if _within_angle(middle, freedom) < confidence:

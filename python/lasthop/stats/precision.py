@@ -1,17 +1,17 @@
-"""Whether replications have told a measure closely enough."""
+"""Whether the replications of a measure are precise enough."""
 
 from __future__ import annotations
 
 from lasthop.stats.replications import Spread
 
 FEWEST = 6
-"""Under six values no rank interval of the median reaches 95 % (see `intervals`)."""
+"""Least number of values for which an interval of the median reaches 95 % (see `intervals`)."""
 
 
 def is_narrow(found: Spread, within: float) -> bool:
-    """Return whether the 95 % interval of the median reaches no further than `within` times the median, to both sides.
+    """Return whether both bounds of the median's 95 % interval are within the share `within` of the median.
 
-    Fewer than six replications never do: their interval has less than 95 %. Six that are all the same do.
+    False for fewer than six replications, whose interval has less than 95 %. True for six or more equal ones.
     """
     low, high = found.ci95 or (found.median, found.median)
     reach = max(found.median - low, high - found.median)

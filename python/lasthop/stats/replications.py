@@ -43,7 +43,7 @@ def spread(values: Sequence[float]) -> Spread:
         ci95=median_interval(ordered) if differ else None,
         minimum=ordered[0],
         maximum=ordered[-1],
-        # Of the ordered values, so that the order of replications does not matter to the last bit.
+        # Of the ordered values, so that the order of the replications does not change the last bit.
         mean=math.fsum(ordered) / len(ordered),
         mean_ci95=mean_interval(ordered) if differ else None,
     )

@@ -1,4 +1,4 @@
-"""How unsteady a rate is, at any time scale."""
+"""The variation of a rate, at any time scale."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from itertools import pairwise
 
 
 def rate_variation(totals: Sequence[float], per_interval: int = 1) -> float:
-    """Return the coefficient of variation of a rate: standard deviation over mean of what each interval added.
+    """Return the coefficient of variation of a rate: standard deviation over mean of the amounts per interval.
 
-    `totals` are samples of a running total at equal times; an interval is `per_interval` samples long, so that one
-    series serves every time scale that is a multiple of its own. What is left over at the end is not looked at. The
-    deviation is that of the intervals themselves (divided by their number), as in Landström 2008, chapter 5.
+    `totals` are samples of a running total at equal times; an interval has `per_interval` samples, so that one series
+    serves every multiple of its own time scale. An incomplete interval at the end is ignored. The deviation is that of
+    the population (divided by n), as in Landström 2008, chapter 5. Raises ValueError if there are fewer than two
+    intervals, or the mean is 0.
     """
     if per_interval < 1:
         raise ValueError("an interval is one sample long or more")

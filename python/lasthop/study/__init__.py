@@ -1,7 +1,7 @@
-"""Studies: the experiments of one document, run as cases × replications and set beside the published values.
+"""Studies: the experiments of a document, run as cases × replications and compared with the published values.
 
-Read in this order: `plan` (what is to be run), `execute` (running it, in threads, resumable), `store` (what is
-finished), `measures` (a number from a run), `rows` (published beside measured), `claims` (what the document says).
+Read in this order: `plan` (cases and rows), `execute` (parallel and resumable runs), `batch` (one call to the engine),
+`store` (finished runs), `measures` (a number from a run), `rows` (published and measured), `claims` (of the document).
 """
 
 from lasthop.study.claims import Evidence, Verdict

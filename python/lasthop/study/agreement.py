@@ -1,8 +1,8 @@
-"""Whether a measured row agrees with what the document prints, by the rules of the study's file.
+"""Agreement of measured rows with the published values, by the rules of the study's file.
 
-A study sorts its rows into kinds (`[[agreement]]`), each with a rule of its own: a row of runs that are all alike may
-differ by a share, a row with a span is widened by that share, and a median of random runs is held against the error
-that a median of so few runs has. Rows whose reading is unsure are judged by none.
+A study sorts its rows into kinds (`[[agreement]]`), each with a rule: a deterministic row may differ by a share, a row
+with a span is widened by that share, and a median of random runs may differ by the sampling error of two medians. Rows
+whose published value is hard to read are not judged.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Reported = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Agreement:
-    """A kind of rows, and when one of them agrees with its published value."""
+    """A kind of rows, and the rule by which they agree with their published values."""
 
     kind: str
     only: Mapping[str, Sequence[str]]
-    """The texts of the study's columns that its rows have; `*` stands for any letters."""
+    """Values that the rows of this kind have in the study's columns; `*` matches any text."""
     within: float
-    """The share of the measured value by which the published one may differ; a span is widened by it."""
+    """Share of the measured value by which the published one may differ, and by which a span is widened."""
     or_: float
-    """Or the absolute difference that is allowed."""
+    """Absolute difference that is allowed, if it is larger."""
     runs: int | None
-    """The number of runs that the document's median is of."""
+    """Number of runs of the document's median; None for other rules."""
 
     def fits(self, columns: Mapping[str, str]) -> bool:
         """Return whether a row is of this kind."""
@@ -38,15 +38,15 @@ class Agreement:
 
 
 def kind_of(agreement: Sequence[Agreement], columns: Mapping[str, str]) -> Agreement | None:
-    """Return the first kind that a row fits; None where the study says nothing about such rows."""
+    """Return the first kind that a row fits; None if there is none."""
     return next((kind for kind in agreement if kind.fits(columns)), None)
 
 
 def judged(kind: Agreement | None, row: Reported, numbers: Sequence[float] | None) -> dict[str, Any]:
-    """Return what a row says about its agreement: the kind, and whether it agrees.
+    """Return the keys `kind` and `agrees` of a row; `numbers` are those of its runs.
 
-    `agrees` is None where nothing is published, the reading is unsure, or the row is of no kind; False where nothing
-    could be measured. `numbers` are those of the row's runs.
+    `agrees` is None if nothing is published, the published value is hard to read, or the row is of no kind; False if
+    nothing could be measured.
     """
     if kind is None:
         return {"kind": None, "agrees": None}
@@ -61,7 +61,7 @@ def _agrees(kind: Agreement, row: Reported, numbers: Sequence[float]) -> bool:
 
 
 def _bounds(kind: Agreement, row: Reported, numbers: Sequence[float]) -> tuple[float, float]:
-    """Return the least and the largest published value that agree with what was measured."""
+    """Return the smallest and the largest published value that agree with the measured one."""
     if kind.runs is not None and len(numbers) > 1:
         low, high = two_medians_interval(sorted(numbers), kind.runs)
     elif row.get("low") is not None:
@@ -72,7 +72,7 @@ def _bounds(kind: Agreement, row: Reported, numbers: Sequence[float]) -> tuple[f
 
 
 def counted(rows: Sequence[Reported]) -> dict[str, list[dict[str, Any]]]:
-    """Return how many of the judged rows agree: by kind (and scope, where the study has several), and by table."""
+    """Return the number of judged rows that agree, by kind (and scope, if there are several) and by table."""
     several = len({row.get("scope") for row in rows}) > 1
     by_kind = _counts(rows, ("kind", "scope") if several else ("kind",))
     return {"kinds": by_kind, "tables": _counts(rows, ("table",))}
@@ -91,4 +91,4 @@ def _counts(rows: Sequence[Reported], names: Sequence[str]) -> list[dict[str, An
 
 
 _ROUNDING = 1e-9
-"""Bounds are products of decimals: the last bit must not decide."""
+"""Tolerance of rounding: bounds are products of decimal fractions."""

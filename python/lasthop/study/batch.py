@@ -26,7 +26,7 @@ class Job:
     variant: Variant
     seed: int
     checks: str = ""
-    """What its records are measured by: see `checks_key`."""
+    """The checks that measure its records, from `checks_key`."""
 
     @property
     def key(self) -> str:
@@ -34,28 +34,28 @@ class Job:
         return run_key(self.variant.hash, self.seed, self.case.record, engine(), self.checks)
 
     def scenario(self) -> Scenario:
-        """Return what is run."""
+        """Return the scenario to run."""
         return Scenario(self.case.id, self.seed, self.variant.hash, self.variant.under(self.seed))
 
 
 def record_of(tables: Iterable[str]) -> Record:
-    """Return the words that ask the engine for tables."""
+    """Return what the engine must record to return these tables."""
     return {"tables": list(tables), "captures": []}
 
 
 class Keeper(Protocol):
-    """What finished runs are put into: the study's store, or what a worker of a cluster sends back."""
+    """A destination of finished runs: the study's store, or the answer of a cluster's worker."""
 
     def put(self, key: str, about: Mapping[str, Any], summary_json: str) -> None:
         """Keep a finished run."""
 
     def flush(self) -> None:
-        """Called after the last of several."""
+        """Called after the last of several runs."""
 
 
 @dataclass
 class Progress:
-    """What is done so far. `failures` maps a case's id to what went wrong."""
+    """The finished runs. `failures` maps the id of a failed case to its error."""
 
     outcomes: dict[tuple[str, int], list[Outcome]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Progress:
 
 
 class Batch:
-    """The runs that are missing: one call to the engine, which tells of finished runs now and then."""
+    """The missing runs, in one call to the engine, which reports finished runs from time to time."""
 
     def __init__(
         self,
@@ -88,13 +88,13 @@ class Batch:
         self.scenarios = [(job.variant.scenario, record_of(job.case.record)) for job in variants.values()]
 
     def run(self, workers: int) -> None:
-        """Run everything, `workers` at a time; what goes wrong in a run is told under its case."""
+        """Run everything, `workers` at a time; errors are collected in `progress.failures`."""
         runs = [(self._place(job), job.seed) for job in self.missing]
         if runs:
             _native.run_batch(self.scenarios, runs, workers, self._finished)
 
     def _finished(self, ended: Sequence[tuple[int, _native.Run | Exception | None]]) -> list[int]:
-        """Keep what has ended, and return the scenarios to give up: those of cases that failed."""
+        """Keep finished runs, and return the scenarios of failed cases, which the engine then drops."""
         failed = set()
         for place, result in ended:
             job = self.missing[place]
@@ -108,7 +108,7 @@ class Batch:
         return [place for (case, _), place in self.places.items() if case in failed] if failed else []
 
     def _keep(self, key: str, job: Job, result: _native.Run | Exception | None) -> str | None:
-        """Keep a run's outcome; return what went wrong, if anything did. A check of the study's may raise anything."""
+        """Keep a run's outcome, and return its error, if there is one. A check of the study can raise any exception."""
         if result is None:
             return None
         if isinstance(result, Exception):
@@ -120,14 +120,14 @@ class Batch:
         return None
 
     def _kept(self, summary_json: str) -> str:
-        """Return the summary; where checks have measured all that is asked for, without flows, links and cells."""
+        """Return the summary; without flows, links and cells if checks compute all metrics."""
         if not self.checked_only:
             return summary_json
         summary = json.loads(summary_json)
         return json.dumps({key: value for key, value in summary.items() if not isinstance(value, list)})
 
     def _about(self, job: Job, finished: _native.Run) -> dict[str, Any]:
-        """Return what is said about a run beside its summary: whose it is, and what its checks found."""
+        """Return the keys of a run besides its summary: its case, its span, and the numbers of its checks."""
         checks = self.checks[job.case.id]
         run = in_memory(finished, job.scenario()) if checks else None
         checked = {name: check(run) for name, check in checks.items() if run is not None}

@@ -1,10 +1,10 @@
-"""Named checks: functions that a study file may name as a metric's or a claim's `check`.
+"""Named checks: functions that a study file can name as a metric's or a claim's `check`.
 
-A metric's check is given a run with the tables that the metric asks for, and returns a number, or None where the run
-has none; those of `queue_checks` and `recovery_check` are open to every study. A study may add its own, of both sorts,
-in a file `checks.py` beside its study.toml: any function there that is imported from nowhere else. One called `figures`
-draws what only the study knows, into the folder that it is given, and returns the files. That file is code of whoever
-wrote the study, and runs with the rights of whoever runs it.
+A metric's check gets a run with the tables that the metric asks for, and returns a number, or None if the run has none.
+Those of `queue_checks` and `recovery_check` are available to all studies. A study can have its own checks, of metrics
+and claims, in a file `checks.py` beside its study.toml: each function that is defined there. A function `figures` draws
+pictures of that study only, into the folder that it gets, and returns the files. That file is code of the study's
+author, and runs with the rights of the user.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Check = Callable[..., Any]
 
 
 def find_check(name: str, own: Mapping[str, Check]) -> Check:
-    """Return the check of that name: the study's own, or one that is open to all. Raises InputError for others."""
+    """Return the check of that name, the study's own or a common one. Raises InputError if there is none."""
     if name in own:
         return own[name]
-    # Imported here: it loads Arrow, which a study without checks does without.
+    # These load Arrow, which a study without checks does not need.
     from lasthop.study.queue_checks import CHECKS
     from lasthop.study.recovery_check import time_to_recover_s
 
@@ -38,7 +38,7 @@ def find_check(name: str, own: Mapping[str, Check]) -> Check:
 
 
 def load_checks(folder: Path) -> dict[str, Check]:
-    """Load the checks that a study brings along; none where it has no checks.py."""
+    """Load the checks of a study; none if it has no checks.py. Raises InputError if that is not Python."""
     path = folder / "checks.py"
     if not path.is_file():
         return {}
@@ -46,7 +46,7 @@ def load_checks(folder: Path) -> dict[str, Check]:
     if spec is None or spec.loader is None:
         raise InputError("cannot be loaded as Python", file=str(path))
     module = importlib.util.module_from_spec(spec)
-    # Dataclasses of the file look their module up by name.
+    # Dataclasses in the file look up their module by name.
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
@@ -57,7 +57,7 @@ def load_checks(folder: Path) -> dict[str, Check]:
 
 
 def own_figures(study: Path, folder: Path) -> list[Path]:
-    """Draw what the checks of the study in that folder, which has been run, draw themselves; the files."""
+    """Draw the pictures of the study's own `figures` into a folder, after a run, and return the files."""
     draw = getattr(sys.modules.get(_module_name(study)), "figures", None)
     return [] if draw is None else list(draw(folder))
 
@@ -67,7 +67,7 @@ def _module_name(folder: Path) -> str:
 
 
 def checks_key(names: Collection[str], folder: Path) -> str:
-    """Return what tells these checks of a study from others, or from themselves before they were edited."""
+    """Return a key of these checks, which changes with their names and with the source of the study's own."""
     own = folder / "checks.py"
     source = own.read_text() if own.is_file() else ""
     return "\n".join([*sorted(names), source]) if names else ""

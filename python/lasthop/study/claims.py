@@ -1,4 +1,4 @@
-"""Judging what a document claims: by an expression over measured rows, or by a named check."""
+"""The claims of a document, judged by an expression over measured rows, or by a named check."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from lasthop.study.plan import Case, Claim, Study
 from lasthop.study.rows import Reported
 
 Recorder = Callable[[Case, Sequence[str]], Run]
-"""Runs a case as the document has it, under its first seed, with these tables recorded."""
+"""Runs a case as in the document, under its first seed, with these tables recorded."""
 
 
-ELSEWHERE = "not judged: it is about other tables than those chosen"
-"""The evidence of a claim that is about none of the selected tables."""
+ELSEWHERE = "not judged: it is about tables that were not chosen"
+"""Evidence of a claim that is about none of the selected tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check found: whether the claim holds (None: it cannot be judged), and the figures that decide."""
+    """The verdict on a claim: whether it holds (None: it cannot be judged), and the figures that decide."""
 
     holds: bool | None
     evidence: str
@@ -31,7 +31,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a claim's check may look at: runs of the claim's cases, recorded, by the case's id; rows of its tables."""
+    """The evidence for a claim's check: recorded runs by the id of their case, cases, and the rows of its tables."""
 
     runs: Mapping[str, Run]
     cases: Mapping[str, Case]
@@ -43,7 +43,7 @@ class Evidence:
 
 
 class Judge:
-    """Judges the claims of one study, given a way to the rows and a way to run a case once more, recorded."""
+    """Judges the claims of one study. `row` returns a row by its place, `record` runs a case with tables recorded."""
 
     def __init__(
         self, study: Study, row: Callable[[int], Reported], record: Recorder, own_checks: Mapping[str, Check]
@@ -54,7 +54,7 @@ class Judge:
         self.own_checks = own_checks
 
     def check_claims(self) -> None:
-        """Raise InputError where a claim could not be judged: better before the runs than after."""
+        """Raise InputError if the expression or the check of a claim is wrong. Called before the runs."""
         for place, claim in enumerate(self.study.claims):
             try:
                 if claim.holds is not None:
@@ -100,15 +100,15 @@ class Judge:
         try:
             verdict: Verdict = check(Evidence(runs, cases, self._rows(claim)))
         except Exception as error:
-            # A claim is no reason to lose the rows: the study goes on, and says that this one broke.
-            return Verdict(None, f"the check {claim.check} broke: {type(error).__name__}: {error}")
+            # A failing check must not lose the rows: the study continues, and reports the claim as not judged.
+            return Verdict(None, f"the check {claim.check} failed: {type(error).__name__}: {error}")
         return verdict
 
     def _check(self, claim: Claim) -> Check:
         return find_check(claim.check or "", self.own_checks)
 
     def _rows(self, claim: Claim) -> list[Reported]:
-        """Return the rows of those tables that the claim is about, as far as they were selected."""
+        """Return the rows of the selected tables that the claim is about."""
         tables = set(claim.about) & set(self.study.selected)
         return [self.row(place) for place, row in enumerate(self.study.rows) if row.table in tables]
 

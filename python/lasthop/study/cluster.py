@@ -1,8 +1,8 @@
-"""A study on many machines: batches of its runs on the workers of a Dask cluster.
+"""A study on several machines: batches of its runs on the workers of a Dask cluster.
 
-Specifications go out and outcomes come back; the store, the rows and the claims stay here. A batch whose worker dies
-is run again by another, and nothing else is lost. A worker with another build of the engine is refused, since it could
-compute another result. Needs `lasthop[cluster]`.
+Workers get specifications and return outcomes; the store, the rows and the claims stay here. A batch whose worker dies
+is run again by another. A worker with another build of the engine is refused, because it could compute another result.
+Needs `lasthop[cluster]`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from lasthop.study.checks import find_check, load_checks
 from lasthop.study.store import Store
 
 LOCAL = "local"
-"""The address that starts a cluster on this machine, for as long as the study runs."""
+"""The address that starts a cluster on this machine for the duration of the study."""
 
 LARGEST_BATCH = 50
-"""Runs of a batch at most: what a worker that dies costs."""
+"""Largest number of runs in a batch, which are lost if the worker dies."""
 BATCHES_PER_WORKER = 4
-"""Batches for each worker at least, so that one that is slow does not hold up the end."""
+"""Least number of batches for each worker, so that a slow worker does not delay the end."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a worker is sent: runs, and what it needs to measure them."""
+    """A message to a worker: runs, and the checks that measure them."""
 
     engine: str
     jobs: Mapping[str, Job]
-    """By their keys in the store."""
+    """The runs, by their keys in the store."""
     checks: Mapping[str, Sequence[str]]
     """The names of the checks of each case."""
     source: str
@@ -46,7 +46,7 @@ class Order:
 
 @dataclass
 class Answer:
-    """What comes back: key, what is said about the run, and its summary; and the cases that failed."""
+    """The answer of a worker: key, further keys and summary of each run, and the cases that failed."""
 
     kept: list[tuple[str, Mapping[str, Any], str]] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
@@ -57,11 +57,11 @@ class Answer:
         self.kept.append((key, about, summary_json))
 
     def flush(self) -> None:
-        """There is no disk to send anything to."""
+        """Do nothing: the answer is in memory."""
 
 
 def fulfil(order: Order) -> Answer:
-    """Run an order: this is what workers do. One of another build runs nothing, and says so."""
+    """Run an order, as a worker. A worker with another build runs nothing, and returns its build."""
     answer = Answer()
     if engine() != order.engine:
         answer.refused = engine()
@@ -89,7 +89,7 @@ def run_on_cluster(
     *,
     checked_only: bool,
 ) -> None:
-    """Run what is missing on the workers of a Dask `client`; keep each batch in the store as it comes back."""
+    """Run the missing runs on the workers of a Dask `client`, and put each batch into the store when it returns."""
     orders = list(_orders(missing, checks, source, checked_only, _workers_of(client)))
     futures = {client.submit(fulfil, order, pure=False): place for place, order in enumerate(orders)}
     failures: dict[int, Mapping[str, str]] = {}
@@ -107,7 +107,7 @@ def run_on_cluster(
             tick(done)
     finally:
         client.cancel(list(futures))
-    # In the order of the runs and not of their ends, so that the same failure is told as on one machine.
+    # In the order of the runs, not of their ends, so that the same failure is reported as on one machine.
     for place in sorted(failures):
         for case, what in failures[place].items():
             progress.failures.setdefault(case, what)
@@ -125,7 +125,7 @@ def _orders(
 
 
 def _workers_of(client: Any) -> int:
-    """Return the number of workers, all of this build. Raises InputError where one is not, or where there are none."""
+    """Return the number of workers. Raises InputError if there are none, or one has another build."""
     try:
         client.wait_for_workers(1, timeout=WAIT_S)
     except TimeoutError as error:
@@ -140,7 +140,7 @@ def _workers_of(client: Any) -> int:
 
 
 WAIT_S = 30
-"""How long the first worker may take to come."""
+"""Longest wait for the first worker, in seconds."""
 
 
 def _refusal(workers: Sequence[str]) -> InputError:

@@ -1,7 +1,6 @@
-"""Running a study: its cases under all their seeds, as one batch on all processors, resumable.
+"""Running a study: its cases under all their seeds, in one batch on all processors, resumable.
 
-A case that fails is named and its other runs are left out; everything else goes on, and what is finished stays in the
-store.
+A case that fails is reported and its other runs are dropped; the other cases run, and finished runs stay in the store.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from lasthop.study.rows import Reported, names_of, plain, report
 from lasthop.study.store import Outcome, Store
 
 Tick = Callable[[int, int], None]
-"""Told how many runs are done, and how many there are."""
+"""Called with the number of finished runs, and the number of all runs."""
 
 Runner = Callable[[Mapping[str, Job], Store, Mapping[str, Checks], Progress, Callable[[int], None]], None]
-"""Runs what is missing, by its keys, and keeps it in the store; tells now and then how many are done."""
+"""Runs the missing runs, by their keys, and puts them into the store; calls back with the number of finished runs."""
 
 
 def run_study(
@@ -46,16 +45,35 @@ def run_study(
     precision: Precision | None = None,
     cluster: str | None = None,
 ) -> StudyResult:
-    """Run what is missing of the selected tables in `folder`, and return their rows and the claims.
+    """Run the runs of the selected tables that `folder` lacks, and return the rows and the claims.
 
-    `jobs` runs go on at a time (as many as there are processors, unless given). Cases that failed stand in `failures`
-    of the result. Ctrl-C leaves the store whole: the next start goes on from there. With a `precision`, cases are run
-    under more and more seeds until the intervals of their rows are narrow enough. With a `cluster` (the address of a
-    Dask scheduler, or "local") runs go to its workers; the result is the same.
+    `jobs` is the number of parallel runs (default: the number of processors); `tick` is called with the number of
+    finished runs and of all. `failures` of the result has the cases that failed. After Ctrl-C the next start continues
+    with the missing runs. With a `precision`, cases run under further seeds until the intervals of their rows are
+    narrow enough. With a `cluster` (the address of a Dask scheduler, or "local") its workers run them; the result is
+    the same. Raises InputError if a check or a claim is wrong, or the folder is something else, and OracleError if a
+    program that the study compares with is missing.
     """
     return run_parts([study], folder, jobs=jobs, tick=tick, precision=precision, cluster=cluster)
 
 
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Collect cyclic garbage a hundred times more rarely.
+
+    A large study keeps millions of dictionaries, none of them in a cycle, and each collection visits them all: at
+    Python's own thresholds that takes a third of the time of reading them. Collections are not switched off, because
+    the checks of a study may make cycles.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100 * thresholds[0], *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+
+
+@_rare_collections()
 def run_parts(
     studies: Sequence[Study],
     folder: Path,
@@ -65,13 +83,16 @@ def run_parts(
     precision: Precision | None = None,
     cluster: str | None = None,
 ) -> StudyResult:
-    """Run a study and its parts, one after another; return all rows and claims under the first one's name."""
+    """Run a study and its parts in sequence, and return all rows and claims under the name of the first.
+
+    Raises what `run_study` does.
+    """
     started = time.perf_counter(), time.process_time()
     parts = [
         _Part(study, jobs or processors(), tick_from(place, studies, tick), precision, cluster)
         for place, study in enumerate(studies)
     ]
-    with _without_cycle_collection(), Store(folder) as store:
+    with Store(folder) as store:
         results = [part.run(store, folder) for part in parts]
         result = joined(results)
         result.damaged = store.damaged
@@ -80,29 +101,17 @@ def run_parts(
     return result
 
 
-@contextmanager
-def _without_cycle_collection() -> Iterator[None]:
-    """Spare Python the search for reference cycles: the millions of objects of a study's outcomes have none."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 def tick_from(place: int, studies: Sequence[Study], tick: Tick | None) -> Tick:
-    """Return what the study at `place` is to tell its progress to, so that `tick` hears of all of them together."""
+    """Return the tick of the study at `place`, which calls `tick` with the numbers of all studies together."""
     if tick is None:
         return lambda _done, _all: None
     tell, before = tick, sum(len(jobs_of(study)) for study in studies[:place])
-    behind = sum(len(jobs_of(study)) for study in studies[place + 1 :])
-    return lambda done, every: tell(before + done, before + every + behind)
+    after = sum(len(jobs_of(study)) for study in studies[place + 1 :])
+    return lambda done, every: tell(before + done, before + every + after)
 
 
 class _Part:
-    """One of the studies that are run together: from its own checks to its rows and claims."""
+    """One of the studies that run together: its checks, runs, rows and claims."""
 
     def __init__(
         self, study: Study, workers: int, tell: Tick, precision: Precision | None, cluster: str | None
@@ -114,12 +123,12 @@ class _Part:
         self.cluster = cluster
         self.progress = Progress()
         self.own_checks = load_checks(study.folder)
-        # Before anything has run: a mistake of the last part is told before the first one's runs.
+        # Before any run, so that an error in the last part is reported before the runs of the first.
         Judge(study, _no_row, record_case, self.own_checks).check_claims()
         self.checks = _checks_by_case(study, self.own_checks)
 
     def run(self, store: Store, folder: Path) -> StudyResult:
-        """Run what is missing, and return what came of it."""
+        """Run the missing runs, and return the result."""
         published = published_values(self.study, self.own_checks, self.workers)
         precision = self.precision
         checked_only = all(metric.check is not None for metric in self.study.metrics.values())
@@ -159,7 +168,7 @@ def _reached(study: Study, outcomes: Mapping[tuple[str, int], Sequence[Outcome]]
 
 
 def unmatched(study: Study, published: Mapping[Key, Published]) -> list[dict[str, int | str]]:
-    """Return the published rows that no row of the study has, by the study's columns, in the file's order."""
+    """Return the published rows without a row of the study, by the study's columns, in the file's order."""
     own = {tuple(row.columns[column] for column in study.columns) for row in study.rows}
     return [
         {column: plain(text) for column, text in zip(study.columns, key, strict=True)}
@@ -175,7 +184,7 @@ def _no_row(place: int) -> Reported:
 def jobs_of(study: Study) -> list[Job]:
     """Return every run of the selected tables: all cases under their first seed, then all under their second, …
 
-    What has no place in virtual time is not run: an oracle may know of it.
+    Cases that cannot run in virtual time are left out; an oracle may have their values.
     """
     cases = [case for case in study.selected_cases if case.is_in_virtual_time]
     most = max((len(case.seeds) for case in cases), default=0)
@@ -190,7 +199,7 @@ def jobs_of(study: Study) -> list[Job]:
 
 
 def record_case(case: Case, tables: Sequence[str], *, span: int = 0, seed: int | None = None) -> Run:
-    """Run a case once more with tables recorded, under its first seed unless another is given."""
+    """Run a case with tables recorded, at a step of its span, under `seed` or its first seed."""
     scenario = Job(case, case.variant(span), case.seeds[0] if seed is None else seed).scenario()
     return in_memory(_native.run(scenario.json, record_of(tables)), scenario)
 
@@ -216,7 +225,7 @@ def _run_missing(
 
 @contextmanager
 def _runner(study: Study, cluster: str | None, workers: int, checked_only: bool) -> Iterator[Runner]:
-    """Yield what runs the runs that are missing: threads of this process, or the workers of a cluster."""
+    """Yield the runner of missing runs: threads of this process, or the workers of a cluster."""
     if cluster is None:
         yield lambda missing, store, checks, progress, tick: Batch(
             missing, store, checks, progress, tick, checked_only=checked_only
@@ -238,7 +247,7 @@ def _runner(study: Study, cluster: str | None, workers: int, checked_only: bool)
 
 
 def _checks_by_case(study: Study, own_checks: Mapping[str, Check]) -> dict[str, Checks]:
-    """Return the checks that each case's runs are measured by."""
+    """Return the checks of each case's runs, by case and name."""
     for name, metric in study.metrics.items():
         try:
             if metric.check is not None:

@@ -1,7 +1,6 @@
 """The expressions of a claim: numbers, names, + - * /, comparisons, `and`, `or`, `not`, abs, min, max, round.
 
-They are written in Python's grammar, checked and evaluated here, node by node: nothing else of Python is reachable
-from them.
+They use Python's grammar, and are checked and evaluated here, node by node: no other part of Python can be reached.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max,
 _OF_ONE = {"abs", "round"}
 _WORDS = {"and", "or", "not", *_FUNCTIONS}
 _MARK = "value_"
-"""Put before every name of a value, so that one may be called "with" or "is" though Python keeps these words."""
+"""Prefix of every name in the tree, so that values can have the names of Python's keywords ("with", "is")."""
 
 
 def evaluate(text: str, values: Mapping[str, float]) -> Number:
-    """Return the value of an expression. Raises InputError as `parse`, ArithmeticError where it divides by zero."""
+    """Return the value of an expression. Raises InputError as `parse` does, and ArithmeticError on division by zero."""
     marked = {_MARK + name: value for name, value in values.items()}
     value: Number = _value(parse(text, values), marked)
     return value
 
 
 def parse(text: str, names: Collection[str]) -> ast.expr:
-    """Return an expression's tree, every name in it marked.
+    """Return the tree of an expression, with the prefix before every name.
 
-    Raises InputError where it is none, uses anything but what is allowed here and `names`, or divides by a number
-    that is zero.
+    Raises InputError if it is no expression, uses anything but the operators and functions above and `names`, or
+    divides by a constant zero.
     """
     marked = re.sub(r"\b[^\W\d]\w*", lambda name: name[0] if name[0] in _WORDS else _MARK + name[0], text)
     try:
@@ -66,7 +65,7 @@ def parse(text: str, names: Collection[str]) -> ast.expr:
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield an expression and all that it is made of, from the whole to its parts; no function's name."""
+    """Yield an expression and its parts, without the names of functions."""
     yield node
     for part in ast.iter_child_nodes(node):
         if isinstance(part, ast.expr) and not (isinstance(node, ast.Call) and part is node.func):
@@ -91,7 +90,7 @@ def _is_known(node: ast.expr, names: Collection[str]) -> bool:
 
 
 def _is_zero(node: ast.expr) -> bool:
-    """Whether a part is zero whatever the values are: it is made of numbers alone."""
+    """Return whether a part has no names and the value zero."""
     if not all(_is_known(part, ()) for part in _parts(node)):
         return False
     try:

@@ -1,6 +1,6 @@
 """A number from one run, by a metric of the study: pure functions of the run's summary.
 
-A metric may be about a scope, the first so many bytes of each flow: then it is read from the flows' milestones.
+A metric with a scope is about the first bytes of each flow, and is read from the flows' milestones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Flow = Mapping[str, Any]
 
 
 def measure(metric: Metric, outcome: Outcome, scope_bytes: int | None) -> float:
-    """Return one number of a finished run. Raises RunError where the run has none, as of a flow that did not finish."""
+    """Return one number of a finished run. Raises RunError if the run has none, as for a flow that did not finish."""
     return _number(metric, outcome, scope_bytes) / metric.divided_by
 
 
@@ -40,7 +40,7 @@ def _checked(check: str, outcome: Outcome) -> float:
 
 
 def chosen_flows(flows: Sequence[Flow], pattern: str | None) -> list[Flow]:
-    """Return the flows of that name; `*` in it stands for any letters. Raises InputError where there is none."""
+    """Return the flows that match a pattern, in which `*` matches any text. Raises InputError if there are none."""
     chosen = [flow for flow in flows if pattern is None or fnmatchcase(flow["flow"], pattern)]
     if not chosen:
         names = ", ".join(flow["flow"] for flow in flows)
@@ -49,25 +49,25 @@ def chosen_flows(flows: Sequence[Flow], pattern: str | None) -> list[Flow]:
 
 
 def flow_number(flow: Flow, key: str, scope_bytes: int | None, less_s: float = 0.0) -> float:
-    """Return one number of a flow, over the whole of it or over its first `scope_bytes`.
+    """Return one number of a flow, over the whole flow or over its first `scope_bytes`.
 
-    A throughput is reckoned over the elapsed time without `less_s`.
+    A throughput is computed over the elapsed time minus `less_s`. Raises RunError if the flow does not have the number.
     """
     part = flow if scope_bytes is None else _milestone(flow, scope_bytes)
     if key == "throughput_Bps" and "elapsed_s" in part:
         taken_s = flow_number(flow, "elapsed_s", scope_bytes) - less_s
         if taken_s <= 0:
-            raise RunError(f"flow {flow['flow']} took no longer than the {less_s} s that its time is less by")
+            raise RunError(f"flow {flow['flow']} took no longer than the {less_s} s that are subtracted from its time")
         return float(part["bytes"]) / taken_s
     if key not in part:
         raise InputError(f"a flow has no {key!r} over {scope_bytes or 'all'} bytes", key="metrics")
     if part[key] is None:
-        raise RunError(f"flow {flow['flow']} did not get so far that it has a {key}")
+        raise RunError(f"flow {flow['flow']} ended before it had a {key}")
     return float(part[key])
 
 
 def _within(flow: Flow, window: str | None) -> Flow:
-    """Return what a flow did in a window, under the flow's name; the whole flow where no window is meant."""
+    """Return a flow's measures in a window, with the flow's name; without a window those of the whole flow."""
     if window is None:
         return flow
     return {"flow": flow["flow"], **_window_of(flow["windows"], window)}
@@ -94,7 +94,7 @@ def _link_counter(place: str, window: str | None, outcome: Outcome) -> float:
         part = link if window is None else _window_of(link["windows"], window)
         if (link["link"], link["direction"]) == (name, direction) and counter in part:
             if part[counter] is None:
-                raise RunError(f"nothing came to {place}")
+                raise RunError(f"no packet came to {place}")
             return float(part[counter])
     raise InputError(f"no link counter {place!r}", key="metrics", help="write link.direction.counter")
 

@@ -1,7 +1,7 @@
-"""What a study measures against: the file of a document's values, or an oracle.
+"""The values that a study compares with: the file of a document's values, or an oracle.
 
-An oracle is another program that computes the same numbers. It is asked for every selected case each time the study is
-run, and nothing of its answers is kept: they come from this machine and this run, or there are none.
+An oracle is another program that computes the same numbers. It runs for every selected case each time the study runs;
+its answers are not kept, so they always come from this machine.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from lasthop.study.plan import Case, Oracle, Study
 from lasthop.study.published import Key, Published, read_published
 
 Ask = Callable[[Case], Mapping[str, float]]
-"""Asks the oracle about a case: a number for each metric that it knows."""
+"""Runs the oracle for a case, and returns a number for each metric that it computes."""
 
 
 def published_values(study: Study, own_checks: Mapping[str, Check], workers: int) -> dict[Key, Published]:
-    """Return what the study measures against, by row. Raises OracleError where a program that it needs is missing."""
+    """Return the values to compare with, by row. Raises OracleError if the oracle's program is missing."""
     if isinstance(study.published, Oracle):
         return _answers(study, study.published, find_check(study.published.ask, own_checks), workers)
     return read_published(study.published, study.columns)
@@ -29,8 +29,8 @@ def published_values(study: Study, own_checks: Mapping[str, Check], workers: int
 def _answers(study: Study, oracle: Oracle, ask: Ask, workers: int) -> dict[Key, Published]:
     if shutil.which(oracle.program) is None:
         raise OracleError(
-            f"study {study.name} compares with the program {oracle.program}, which is not on this machine: nothing was "
-            f"run and nothing compared. Install it: {oracle.install}"
+            f"study {study.name} compares with the program {oracle.program}, which is not on this machine; nothing "
+            f"was run. Install it: {oracle.install}"
         )
     cases = study.selected_cases
     with ThreadPoolExecutor(workers) as pool:

@@ -1,4 +1,4 @@
-"""What a study is to run and to report, in Python's shape: resolved by the engine, so nothing is looked up here.
+"""The plan of a study: its cases and rows, as Python objects of the study that the engine has resolved.
 
 A *case* is one value for each variable of the study, run once for each seed; where the document leaves a detail open,
 a case has *variants*, one for each step of a span. A *row* is one number of one of the document's tables.
@@ -24,17 +24,17 @@ Fold = Literal["sum", "min", "max", "mean", "jain"]
 
 
 IN_REAL_TIME_ONLY = ("kernel", "program")
-"""The stacks that have no place in virtual time."""
+"""Stacks that cannot run in virtual time."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A case's scenario at one step of its span (0: as the document has it), under the study's first seed."""
+    """A case's scenario at one step of its span (0: as in the document), under the study's first seed."""
 
     span: int
     hash: str
     scenario: str
-    """The resolved scenario, as JSON: as objects, hundreds of cases with hundreds of hosts would take gigabytes."""
+    """The resolved scenario as JSON text; objects of hundreds of cases with hundreds of hosts would take gigabytes."""
 
     def under(self, seed: int) -> str:
         """Return the resolved scenario under a seed, as JSON."""
@@ -42,8 +42,8 @@ class Variant:
 
     @property
     def is_in_virtual_time(self) -> bool:
-        """Whether no host has a stack that runs in real time only."""
-        # Most scenarios say neither word anywhere, and reading hundreds of hosts takes long.
+        """Whether no host has a stack that cannot run in virtual time."""
+        # Most scenarios have neither word in their text, and parsing hundreds of hosts takes long.
         if not any(f'"{stack}"' in self.scenario for stack in IN_REAL_TIME_ONLY):
             return True
         return all(host.get("stack") not in IN_REAL_TIME_ONLY for host in json.loads(self.scenario)["hosts"])
@@ -63,31 +63,33 @@ class Case:
 
     @property
     def is_in_virtual_time(self) -> bool:
-        """Whether it has a place in virtual time; a host whose stack is the kernel or a program has none."""
+        """Whether it can run in virtual time, which a host with the kernel or a program as its stack cannot."""
         return all(variant.is_in_virtual_time for variant in self.variants)
 
     def variant(self, span: int = 0) -> Variant:
-        """Return the variant at one step of the span."""
+        """Return the variant at a step of the span."""
         return next(variant for variant in self.variants if variant.span == span)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How a number comes out of a run: from its flows, from a link, or by a named check."""
+    """How a number is computed from a run: from its flows, from a link, or by a named check."""
 
     says: str
     flow: str | None = None
     fold: Fold = "sum"
     less_s: float = 0.0
-    """Taken off a flow's time before a throughput is made of it, where a document leaves the opening out."""
+    """Seconds subtracted from a flow's time before its throughput is computed, for documents that leave out the
+    opening.
+    """
     divided_by: float = 1.0
     link: str | None = None
     window: str | None = None
     flows: str | None = None
-    """The flows that the number is about, `*` standing for any letters."""
+    """Pattern of the flows' names, in which `*` matches any text; None for all flows."""
     check: str | None = None
     line: int | None = None
-    """Where the study's file names the check."""
+    """Line of the check in the study's file."""
     tables: Sequence[str] = ()
 
 
@@ -99,12 +101,12 @@ class Table:
     title: str
     cases: Sequence[str]
     on_request: bool = False
-    """Whether it is run only where it is named, since its runs take long."""
+    """Whether it runs only if it is chosen by name, because its runs take long."""
 
 
 @dataclass(frozen=True)
 class Smallest:
-    """What was tried, from the smallest on, each with the place of its row, and the level that is enough."""
+    """The numbers tried in ascending order, each with the index of its row, and the level to be reached."""
 
     tried: Sequence[tuple[float, int]]
     reaches: float
@@ -112,7 +114,7 @@ class Smallest:
 
 @dataclass(frozen=True)
 class Row:
-    """One number that is reported; `columns` are what tells it apart from the others."""
+    """One reported number; `columns` name it."""
 
     table: str
     case: str
@@ -121,7 +123,7 @@ class Row:
     measure: str
     columns: Mapping[str, str]
     quotient: Sequence[int] | None = None
-    """The places of the two rows that it is the quotient of."""
+    """Indices of the dividend's and the divisor's row, for a row that is a quotient."""
     smallest: Smallest | None = None
 
 
@@ -151,18 +153,18 @@ class Claim:
     holds: str | None
     check: str | None
     line: int | None
-    """Where the study's file has either."""
+    """Line of the expression or the check in the study's file."""
     setup: bool
-    """Whether it only restates what the study was given."""
+    """Whether it only restates the set-up of the study."""
     cases: Sequence[str]
     about: Sequence[str]
-    """The study's tables whose rows its check is given."""
+    """Tables of the study whose rows its check gets."""
     tables: Sequence[str]
 
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """The document's own values: a CSV file, and its columns of number, statistic and doubt."""
+    """The published values: a CSV file, and its columns of value, statistic and uncertainty."""
 
     file: Path
     value: str
@@ -172,7 +174,7 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class Oracle:
-    """Another program that computes a study's numbers anew in every run: the function that asks it, its name."""
+    """Another program that computes the study's numbers in every run: the check that calls it, and its name."""
 
     ask: str
     program: str
@@ -181,7 +183,7 @@ class Oracle:
 
 @dataclass(frozen=True)
 class Study:
-    """A resolved study. `selected` are the tables to run: all but those on request, unless `only` chose."""
+    """A resolved study. `selected` are the tables to run: all except those on request, unless `only` has chosen."""
 
     name: str
     title: str
@@ -201,7 +203,7 @@ class Study:
     file: Path = Path("study.toml")
 
     def only(self, table_ids: Iterable[str]) -> Study:
-        """Return the study with these tables selected. Raises InputError for a table that is not there."""
+        """Return the study with these tables selected. Raises InputError if it has no such table."""
         wanted = list(dict.fromkeys(table_ids))
         for table_id in wanted:
             if table_id not in self.tables:
@@ -210,7 +212,7 @@ class Study:
         return replace(self, selected=wanted)
 
     def with_seeds(self, numbers: Mapping[str, int]) -> Study:
-        """Return the study with these cases, by id, run under so many seeds, from their first on."""
+        """Return the study with these numbers of seeds for cases, by id; seeds are consecutive from the first."""
         cases = dict(self.cases)
         for case_id, number in numbers.items():
             case = cases[case_id]
@@ -218,7 +220,7 @@ class Study:
         return replace(self, cases=cases)
 
     def replicated(self, replications: int) -> Study:
-        """Return the study with every case run under `replications` seeds, from its first on."""
+        """Return the study with `replications` consecutive seeds for every case."""
         cases = {
             case.id: replace(case, seeds=tuple(range(case.seeds[0], case.seeds[0] + replications)))
             for case in self.cases.values()
@@ -233,8 +235,10 @@ class Study:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every table is selected that is not on request, and every case worked out: also those that are in no
-        table, and run for a claim or a figure alone."""
+        """Whether all tables except those on request are selected, and all cases are resolved.
+
+        Cases that are in no table, and run for a claim or a figure, count, too.
+        """
         always = {table.id for table in self.tables.values() if not table.on_request}
         return set(self.selected) >= always and all(case.variants for case in self.cases.values())
 
@@ -247,15 +251,15 @@ class Study:
 def load_study(source: str | Path, wanted: Iterable[str] = ()) -> Study:
     """Read a study by name, folder or file. Raises InputError with file, line, key and the remedy.
 
-    With tables wanted, only the scenarios of their cases are worked out. The parts of the study are left aside.
+    With `wanted` tables, only the scenarios of their cases are resolved. The parts of the study are not read.
     """
     return _study(json.loads(_native.load_study(str(source), str(catalogue.LIBRARY), list(wanted))))
 
 
 def load_parts(source: str | Path, only: Iterable[str] = ()) -> list[Study]:
-    """Read a study and its parts; with tables named, only those that have one of them, these tables selected.
+    """Read a study and its parts; with `only`, those parts that have one of these tables, with the tables selected.
 
-    Raises InputError with file, line, key and the remedy, and for a table that is not there.
+    Raises InputError with file, line, key and the remedy, also if there is no such table.
     """
     outlines = _native.study_parts(str(source), str(catalogue.LIBRARY))
     wanted = list(dict.fromkeys(only))
@@ -330,6 +334,6 @@ _T = TypeVar("_T", bound="DataclassInstance")
 
 
 def _made(kind: type[_T], keys: Mapping[str, Any]) -> _T:
-    """Return a dataclass from those of the keys that it has: the engine may say more than is used here."""
+    """Return a dataclass from the keys that it has fields for; the engine's JSON can have more."""
     names = {each.name for each in fields(kind)}
     return kind(**{name: value for name, value in keys.items() if name in names})

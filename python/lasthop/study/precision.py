@@ -1,4 +1,4 @@
-"""Replicating until the intervals are narrow enough: which cases need more runs, and how many."""
+"""Replication until intervals are narrow enough: the cases that need more runs, and the number of runs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from lasthop.study.rows import Outcomes, cases_of, numbers_of
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """How far the 95 % interval of a row's median may reach, as a share of it, and how many runs that may cost."""
+    """The precision of a row: the reach of its median's 95 % interval, as a share, and the largest number of runs."""
 
     within: float
     at_most: int = 100
 
 
 def widened(study: Study, outcomes: Outcomes, precision: Precision) -> Study | None:
-    """Return the study with half as many runs again for each case of a row that is too wide; None where no row is.
+    """Return the study with 1.5 times the runs for each case of a row whose interval is too wide; None if no row is.
 
-    A case that has `at_most` runs is left as it is, and so is one with a run that gave no number: more of them would
-    not help.
+    Cases with `at_most` runs are unchanged, and so are cases with a run that gave no number, which more runs would not
+    help.
     """
     rows = [row for row in study.rows if row.table in study.selected]
     wide = [row for row in rows if _is_wide(study, row, outcomes, precision.within)]
@@ -33,7 +33,7 @@ def widened(study: Study, outcomes: Outcomes, precision: Precision) -> Study | N
 
 
 def wide_rows(study: Study, outcomes: Outcomes, precision: Precision) -> list[int]:
-    """Return the places of the selected rows whose intervals are still too wide."""
+    """Return the indices of the selected rows whose intervals are too wide."""
     places = [place for place, row in enumerate(study.rows) if row.table in study.selected]
     return [place for place in places if _is_wide(study, study.rows[place], outcomes, precision.within)]
 
@@ -49,5 +49,5 @@ def _is_wide(study: Study, row: Row, outcomes: Outcomes, within: float) -> bool:
 
 
 def _more(runs: int, at_most: int) -> int:
-    # Half as many again: few rounds, and never far more than is needed.
+    # 1.5 times: few rounds, and at most half more runs than are needed.
     return min(max(runs + (runs + 1) // 2, FEWEST), at_most)

@@ -11,21 +11,21 @@ from lasthop.errors import InputError
 from lasthop.study.plan import PublishedFile
 
 Key = tuple[str, ...]
-"""The texts of the study's columns, in the study's order: what names a row."""
+"""The name of a row: its values in the study's columns, in the study's order."""
 
 
 @dataclass(slots=True)
 class Published:
-    """What a document prints for one row: statistics by name (`median`, `q25`, `q75`, …)."""
+    """The published statistics of one row, by name (`median`, `q25`, `q75`, …), and whether they are uncertain."""
 
     values: dict[str, float] = field(default_factory=dict)
     uncertain: int = 0
 
 
 def read_published(source: PublishedFile | None, columns: Sequence[str]) -> dict[Key, Published]:
-    """Read the published values by row; none where a study has no file of them.
+    """Read the published values by row; an empty mapping if the study has no file of them.
 
-    Raises InputError with file, line and column for what is no number.
+    Raises InputError, with file, line and column, if a value is no number or a line has the wrong number of fields.
     """
     if source is None:
         return {}
@@ -33,7 +33,7 @@ def read_published(source: PublishedFile | None, columns: Sequence[str]) -> dict
     for line, fields in enumerate(csv.DictReader(_text(source.file).splitlines()), 2):
         if None in fields or None in fields.values():
             raise InputError(
-                "has more or fewer fields than the head line",
+                "has more or fewer fields than the header line",
                 file=str(source.file),
                 line=line,
                 help="put a text with a comma in quotes, and write numbers with a point",

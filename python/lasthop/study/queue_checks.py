@@ -1,4 +1,4 @@
-"""The checks that are open to every study: what a link's queue held and dropped, from a run's table `packets`."""
+"""Checks for all studies: queue lengths and drops of links, from a run's table `packets`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Times = npt.NDArray[np.int64]
 
 
 def drops_slowstart(run: Run) -> int:
-    """Packets that overflowed a queue before the sender had resent anything: the overshoot of slow start."""
+    """Return the number of queue drops before the first retransmission: the overshoot of slow start."""
     return _drops_before_and_after(run.tables["packets"])[0]
 
 
 def drops_congavoid(run: Run) -> int:
-    """Packets that overflowed a queue later."""
+    """Return the number of queue drops after the first retransmission."""
     return _drops_before_and_after(run.tables["packets"])[1]
 
 
 def pipe_capacity_pkts(run: Run) -> int:
-    """The most packets that any direction of a link held at one time, queue and buffers together."""
+    """Return the largest number of packets in a direction of a link at one time, queue and buffers together."""
     packets = run.tables["packets"]
     taken = packets.filter(pc.not_equal(packets["fate"], "queue_drop"))
     places = pc.binary_join_element_wise(taken["link"].cast(pa.string()), taken["direction"].cast(pa.string()), " ")
@@ -49,7 +49,7 @@ def _drops_before_and_after(packets: pa.Table) -> tuple[int, int]:
 def _most_at_once(entered: Times, left: Times) -> int:
     times = np.concatenate([left, entered])
     steps = np.concatenate([np.full(len(left), -1), np.ones(len(entered), dtype=np.int64)])
-    # Stable: at one instant a packet leaves before another takes its place.
+    # Stable: at the same time a packet leaves before another enters.
     order = np.argsort(times, kind="stable")
     return int(np.max(np.cumsum(steps[order]), initial=0))
 
@@ -64,4 +64,4 @@ CHECKS: Final[dict[str, Callable[[Run], int]]] = {
     "drops_congavoid": drops_congavoid,
     "pipe_capacity_pkts": pipe_capacity_pkts,
 }
-"""By the names that study files call them."""
+"""The checks by their names in study files."""

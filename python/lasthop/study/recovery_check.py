@@ -1,4 +1,4 @@
-"""A check that is open to every study: how long a flow takes to recover from an outage, by a run's table `segments`."""
+"""A check for all studies: the time that a flow takes to recover from an outage, from a run's table `segments`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from lasthop.stats import time_to_recover
 
 
 def time_to_recover_s(run: Run | RunResult) -> float | None:
-    """Seconds from the end of the longest silence at the receiver until its flow is at 90 % of its rate again.
+    """Return the seconds from the end of the longest silence at the receiver until its flow has 90 % of its former
+    rate.
 
-    What exactly, `lasthop.stats.time_to_recover` says. It is seen in the packets that reach the receiver, of any
-    transport and in either clock. None of a flow that does not recover. Of several flows the longest.
+    `lasthop.stats.time_to_recover` has the definition. It is computed from the packets that reach the receiver, for any
+    transport, in virtual and real time. The longest time of several flows; None if a flow does not recover. Raises
+    InputError if the run has no flow.
     """
     segments = run.table("segments")
     taken = [_of_flow(segments, flow) for flow in run.summary["flows"]]
     if not taken:
-        raise InputError("a run without flows has none that recovers", key="metrics", help="give the scenario a flow")
+        raise InputError("a run without flows has no time to recover", key="metrics", help="give the scenario a flow")
     return None if None in taken else max(each for each in taken if each is not None)
 
 
@@ -45,7 +47,7 @@ def _at(segments: pa.Table, host: str, direction: str) -> pa.Table:
 
 
 def _new(arrived: pa.Table) -> list[int]:
-    """What each packet brought that no earlier one with its sequence number had. Of datagrams none has another's."""
+    """Return the new bytes of each packet, those that no earlier packet had; all bytes of a datagram are new."""
     known: dict[tuple[int, int], int] = {}
     new = []
     columns = (arrived[name].to_pylist() for name in ("connection", "seq", "len"))

@@ -1,14 +1,14 @@
-"""A finished study: its rows and claims, and the files that hold them (`study.json`, `study.parquet`)."""
+"""A finished study: its rows and claims, and their files (`study.json`, `study.parquet`)."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, versions
@@ -27,7 +27,7 @@ FORMAT = "lasthop study 1"
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What came of replicating until narrow: the goal, and the rows that are still wider, by what tells them apart."""
+    """The result of replicating for precision: the goal, and the names of the rows that are still wider."""
 
     within: float
     at_most: int
@@ -36,7 +36,7 @@ class Reached:
 
 @dataclass
 class StudyResult:
-    """What a study found. `failures` maps the id of a case that failed to what went wrong."""
+    """The result of a study. `failures` maps the id of a failed case to its error."""
 
     study: str
     title: str
@@ -49,24 +49,24 @@ class StudyResult:
     cpu_s: float = 0.0
     failures: Mapping[str, str] = field(default_factory=dict)
     damaged: Sequence[int] = ()
-    """The lines of the store that could not be read."""
+    """Numbers of the store's lines that could not be read."""
     precision: Reached | None = None
     unmatched: Sequence[Mapping[str, Any]] = ()
-    """Published rows that the study has no experiment for, by its columns."""
+    """Published rows without an experiment in the study, by its columns."""
 
     @property
     def name(self) -> str:
-        """What its pictures are of."""
+        """The study's name, for titles of pictures."""
         return self.study
 
     @property
     def agreement(self) -> dict[str, list[dict[str, Any]]]:
-        """How many of the judged rows agree with what is published, by kind and by table."""
+        """The number of judged rows that agree with the published values, by kind and by table."""
         return counted(self.rows)
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """The tables that pictures are drawn from."""
+        """The names of the tables for pictures."""
         return ("rows",)
 
     def table(self, name: str) -> pa.Table:
@@ -79,7 +79,7 @@ class StudyResult:
             )
         import pyarrow as pa
 
-        # pyarrow takes the columns from the first row alone, and only some rows have a span.
+        # pyarrow takes the columns from the first row only, and only some rows have a span.
         columns = dict.fromkeys(key for row in self.rows for key in row)
         return pa.table({key: _column([row.get(key) for row in self.rows]) for key in columns})
 
@@ -103,7 +103,7 @@ class StudyResult:
 
 
 def joined(results: Sequence[StudyResult]) -> StudyResult:
-    """Return the results of a study and its parts as one, which is called as the first."""
+    """Return the results of a study and its parts as one, with the name of the first."""
     first, *others = results
     reached = [result.precision for result in results if result.precision is not None]
     return replace(
@@ -134,18 +134,21 @@ def write_study(result: StudyResult, parts: Sequence[tuple[Study, Outcomes]]) ->
 
 
 def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
-    """Return the whole set as one table: a line per flow of each run, led by what its case is."""
+    """Return a table with a row for each flow of each run: case, variables, span, seed, and the flow's measures."""
     import pyarrow as pa
 
-    lines = [
-        _of_case(case_id, study.cases[case_id].values, measured)
-        for (case_id, span), runs in outcomes.items()
-        for outcome in runs
-        for measured in _of_run(span, outcome)
-    ]
-    # A key that only some flows have is a column all the same. Most lines have the same keys.
+    lines = list(_lines(study, outcomes))
+    # A key that only some flows have is a column, too. Most lines have the same keys.
     columns = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, lines))))
     return pa.table({key: _column([line.get(key) for line in lines]) for key in columns})
+
+
+def _lines(study: Study, outcomes: Outcomes) -> Iterator[dict[str, Any]]:
+    for (case_id, span), runs in outcomes.items():
+        values = {name: _plain(value) for name, value in study.cases[case_id].values.items()}
+        for outcome in runs:
+            for measured in _of_run(span, outcome):
+                yield _of_case(case_id, values, measured)
 
 
 def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
@@ -154,27 +157,30 @@ def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
             "span": span,
             "seed": outcome["seed"],
             **flow,
-            "causes": json.dumps(causes, sort_keys=True) if (causes := flow.get("causes")) else "{}",
+            "causes": _SORTED.encode(causes) if (causes := flow.get("causes")) else "{}",
             "queue_drops": sum(link["queue_drops"] for link in outcome["links"]),
         }
-        # What is measured by checks alone is kept without its flows.
+        # Runs that only checks measure are kept without flows.
         for flow in outcome.get("flows", ())
     ]
 
 
+_SORTED: Final = json.JSONEncoder(sort_keys=True)
+
+
 def _of_case(case_id: str, values: Mapping[str, object], measured: dict[str, Any]) -> dict[str, Any]:
-    """Lead a line by its case. A variable that is called as something measured is `case_…`."""
-    named = {f"case_{name}" if name in measured else name: _plain(value) for name, value in values.items()}
+    """Return a line with its case before its measures; a variable with the name of a measure becomes `case_NAME`."""
+    named = {f"case_{name}" if name in measured else name: value for name, value in values.items()}
     return {"case": case_id, **named, **measured}
 
 
 def _plain(value: object) -> object:
-    """Return a number or a text as it is, anything else as text."""
+    """Return a number or a text unchanged, anything else as JSON."""
     return value if isinstance(value, bool | int | float | str) else json.dumps(value)
 
 
 def open_study(folder: Path) -> StudyResult:
-    """Open a study's folder. Raises InputError where it is none, or was not finished."""
+    """Open a study's folder. Raises InputError if it is none, is damaged, or was not finished."""
     check_is_result(folder, "study.json")
     try:
         index = json.loads((folder / "study.json").read_text())
@@ -185,7 +191,7 @@ def open_study(folder: Path) -> StudyResult:
         raise InputError(
             f"is damaged: {error}",
             file=str(folder / "study.json"),
-            help="run the study again; it goes on from its store",
+            help="run the study again; it continues from its store",
         ) from error
 
 
@@ -200,14 +206,14 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _column(values: list[Any]) -> pa.Array:
-    """Return a column; as texts where only some of its values are numbers ("4/5" beside 7)."""
+    """Return a column; of texts if its values have no type in common ("4/5" beside 7, or true beside 1)."""
     import pyarrow as pa
 
     types = set(map(type, values)) - {type(None)}
-    # Whole numbers share a column with others; truth values do not.
+    # Integers share a column with floats; booleans do not.
     sorts = {float if kind is int else kind for kind in types}
     if not sorts:
-        # Measures that no flow has: a column of nulls would have no type that another study's could be put under.
+        # A measure that no flow has: a column of type null could not be joined with that of another study.
         return pa.array(values, pa.float64())
     mixed = len(sorts) > 1
     return pa.array([None if value is None else str(value) for value in values] if mixed else values)

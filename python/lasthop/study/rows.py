@@ -14,20 +14,20 @@ from lasthop.study.published import Key, Published
 from lasthop.study.store import Outcome
 
 Outcomes = Mapping[tuple[str, int], Sequence[Outcome]]
-"""The finished runs of each case and step of its span, in the order of the seeds."""
+"""The finished runs by case and step of its span, in the order of the seeds."""
 
 Reported = dict[str, Any]
 """A row as `lasthop study --json` prints it."""
 
 
 def report(study: Study, row: Row, outcomes: Outcomes, published: Mapping[Key, Published]) -> Reported:
-    """Return one row. What could not be measured (not run, or a flow that did not finish) is null."""
+    """Return one row. A number that could not be measured (not run, or an unfinished flow) is None."""
     case = study.cases[row.case]
-    # A case that was not wanted as the study was loaded has no variants, and so no runs.
+    # A case of a table that was not chosen has no variants, and so no runs.
     spans = [variant.span for variant in case.variants] or [0]
     numbers = {span: numbers_of(study, row, span, outcomes) for span in spans}
     spreads = {span: None if of_span is None else spread(of_span) for span, of_span in numbers.items()}
-    own = spreads.get(0)  # none, where the case was not planned: other tables were asked for
+    own = spreads.get(0)  # None if the case belongs to a table that was not chosen
     known = published.get(tuple(row.columns[column] for column in study.columns))
     reported = names_of(study, row)
     reported |= {"published": None if known is None else known.values.get("median"), **_measured(own)}
@@ -39,17 +39,17 @@ def report(study: Study, row: Row, outcomes: Outcomes, published: Mapping[Key, P
 
 
 def names_of(study: Study, row: Row) -> Reported:
-    """Return what tells a row apart: its table and the study's columns."""
+    """Return the name of a row: its table and the study's columns."""
     return {"table": plain(row.table)} | {column: plain(row.columns[column]) for column in study.columns}
 
 
 def plain(text: str) -> int | str:
-    """Return a whole number as an int, any other text as it stands."""
+    """Return the text of a whole number as an int, any other text unchanged."""
     return int(text) if text.isdecimal() else text
 
 
 def cases_of(study: Study, row: Row) -> list[str]:
-    """Return the ids of the cases that a row's number comes from: of one that is made of other rows, all of theirs."""
+    """Return the ids of the cases of a row; a row computed from other rows has all their cases."""
     places = [place for _, place in row.smallest.tried] if row.smallest is not None else row.quotient
     if places is None:
         return [row.case]
@@ -57,16 +57,16 @@ def cases_of(study: Study, row: Row) -> list[str]:
 
 
 def is_deterministic(study: Study, row: Row, outcomes: Outcomes) -> bool | None:
-    """Return whether the runs of a row's cases are all alike: no draw of a random number made a difference.
+    """Return whether the runs of each case of a row are equal, so that no random number made a difference.
 
-    None where a case has a single run.
+    None if a case has a single run.
     """
     runs = [outcomes.get((case, 0), ()) for case in cases_of(study, row)]
     return None if any(len(each) < 2 for each in runs) else all(are_alike(each) for each in runs)
 
 
 def numbers_of(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[float] | None:
-    """Return the row's number of each run, in the order of the seeds; a quotient's seed by seed."""
+    """Return the row's number in each run, in the order of the seeds; a quotient is computed seed by seed."""
     if row.quotient is not None:
         over, under = (numbers_of(study, study.rows[place], span, outcomes) for place in row.quotient)
         if over is None or under is None or not all(under):
@@ -86,9 +86,10 @@ def numbers_of(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[fl
 
 
 def _smallest(study: Study, sought: Smallest, span: int, outcomes: Outcomes) -> list[float] | None:
-    """Return for each seed the first of what was tried from which on all reach the level; none where a seed has none.
+    """Return for each seed the smallest number tried from which all larger ones reach the level, too.
 
-    What reaches it alone among larger ones that do not (a window that happens to fit its buffer) is not enough.
+    A number that reaches it among larger ones that do not (a window that happens to fit its buffer) does not count.
+    None if a seed has no such number.
     """
     numbers = [number for number, _ in sought.tried]
     measured = [numbers_of(study, study.rows[place], span, outcomes) for _, place in sought.tried]
@@ -99,7 +100,7 @@ def _smallest(study: Study, sought: Smallest, span: int, outcomes: Outcomes) -> 
 
 
 def _all_from(numbers: Sequence[float], reached: Sequence[bool]) -> float | None:
-    """Return the first number from which on all reached."""
+    """Return the first number from which all have reached the level."""
     first = None
     for number, reaches in zip(reversed(numbers), reversed(reached), strict=True):
         if not reaches:
@@ -125,7 +126,7 @@ def _measured(own: Spread | None) -> Reported:
 
 
 def _over_span(spreads: Mapping[int, Spread | None]) -> Reported:
-    """Return the lowest and highest median of a span; nothing where a row was run without one."""
+    """Return the lowest and highest median of a span; an empty mapping for a row without a span."""
     if len(spreads) <= 1:
         return {}
     medians = [member.median for member in spreads.values() if member is not None]

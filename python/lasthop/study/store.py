@@ -1,8 +1,8 @@
-"""What is finished of a study: one line per run, appended as runs end, so a killed study goes on where it was.
+"""The finished runs of a study: one line per run, appended as runs end, so that a killed study can continue.
 
-A line is trusted where its key agrees: the hash of the resolved scenario, the seed, the build of the engine, and the
-checks that measured the run's records, by name and source. A last line that was cut short by a kill is dropped, and
-the run is done again; so is the run of any other line that cannot be read, which is left where it is.
+A line is used if its key agrees: the hash of the resolved scenario, the seed, the build of the engine, and the names
+and source of the checks that measured the run. A truncated last line is removed; any other line that cannot be read is
+kept and ignored. The runs of both are repeated.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Final, Self
 
 from lasthop.errors import InputError, naming
-from lasthop.results.folder import STORE_FILE, looks_half_written
+from lasthop.results.folder import STORE_FILE, looks_incomplete
 
 Outcome = Mapping[str, Any]
-"""What is kept of one run: its summary, and what was measured from its records."""
+"""The kept outcome of one run: its summary, and the numbers of its checks."""
+
+
+_COMPACT: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 def run_key(scenario_hash: str, seed: int, records: tuple[str, ...], engine: str, checks: str = "") -> str:
-    """Return the key of one run. Equal keys mean equal outcomes; `checks` stands for what measured its records."""
+    """Return the key of one run, 32 hexadecimal digits. Runs with equal keys have equal outcomes."""
     text = "\n".join([scenario_hash, str(seed), ",".join(records), engine, *([checks] if checks else [])])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -34,8 +37,9 @@ class Store:
     def __init__(self, folder: Path) -> None:
         _check_folder(folder)
         self.folder = folder
+        self._path = folder / STORE_FILE
         self.damaged: list[int] = []
-        """The lines that could not be read, from 1."""
+        """Numbers of the lines that could not be read, from 1."""
         self._outcomes: dict[str, Outcome] = {}
 
     def __enter__(self) -> Self:
@@ -61,20 +65,20 @@ class Store:
         return len(self._outcomes)
 
     def get(self, key: str) -> Outcome | None:
-        """Return a finished run's outcome, or None where it is still to be run."""
+        """Return the outcome of a run; None if it is missing."""
         return self._outcomes.get(key)
 
     def put(self, key: str, about: Mapping[str, Any], summary_json: str) -> None:
-        """Keep a finished run: what is said about it, and its summary. Call `flush` after the last of several."""
-        head = json.dumps({"key": key, **about}, separators=(",", ":"), allow_nan=False)
-        # Spliced: the summary is JSON already.
-        with naming(self.folder / STORE_FILE):
+        """Append a finished run: its further keys, and its summary. Call `flush` after the last of several."""
+        head = _COMPACT.encode({"key": key, **about})
+        # Concatenated as text: the summary is JSON already.
+        with naming(self._path):
             self._file.write(f"{head[:-1]},{summary_json[1:]}\n".encode())
         self._outcomes[key] = {**about, **json.loads(summary_json)}
 
     def flush(self) -> None:
-        """Send what was put on its way to the disk."""
-        with naming(self.folder / STORE_FILE):
+        """Write what was put to the file."""
+        with naming(self._path):
             self._file.flush()
 
     def _read(self) -> None:
@@ -89,7 +93,7 @@ class Store:
                 self.damaged.append(number)
             else:
                 self._outcomes[entry.pop("key")] = entry
-        # What follows the last whole line was cut short; new lines must not be glued to it.
+        # Anything after the last complete line is a truncated line, to which no new line may be appended.
         self._file.truncate(whole)
 
 
@@ -112,12 +116,12 @@ def _entry(line: bytes) -> dict[str, Any] | None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder that holds something else; an empty one and an earlier study's are fine."""
+    """Raise InputError unless the folder is new, empty, or a study's."""
     if not folder.exists():
         return
     if not folder.is_dir():
         raise InputError("is a file, not a folder", file=str(folder), help="name a new folder with --out")
     if (folder / STORE_FILE).is_file() or not any(folder.iterdir()):
         return
-    what = "holds a run or a half-written result" if looks_half_written(folder) else "is no study's"
+    what = "holds a run or an incomplete result" if looks_incomplete(folder) else "is no study's"
     raise InputError(f"exists and {what}, so it is left alone", file=str(folder), help="name a new folder with --out")

@@ -1,5 +1,5 @@
-//! Earliest deadline first: the user whose oldest packet has least of its budget left; users without a budget after all
-//! others, by how long they have waited (Liu and Layland 1973).
+//! Earliest deadline first: the user whose oldest packet has the smallest remaining budget; users without a budget
+//! after all others, by their waiting time (Liu and Layland 1973).
 
 use super::{Candidate, Rank, Scheduler, Service, Setting, each};
 use link::registry::Entry;

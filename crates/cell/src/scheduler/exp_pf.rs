@@ -2,8 +2,8 @@
 //! services: adaptive EXP/PF algorithm").
 //!
 //! A user with a delay budget T ranks by a r / μ · exp((a d − w) / (1 + √w)), where a = −log(δ) / T, δ is the share of
-//! packets that may be late, and w is the mean of a d over all users of that kind. Users without a budget rank by r / μ, so that
-//! voice goes first where its delays differ much or near its budget, and the channel decides else.
+//! packets that may be late, and w is the mean of a d over all users of that kind. Users without a budget rank by r /
+//! μ, so that voice goes first where its delays differ much or are near its budget, and otherwise the channel decides.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub const ENTRY: Entry = Entry {
     source: "Rhee, Holtzman and Kim 2003",
 };
 
-/// What delay counts.
+/// The weight of delay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -49,7 +49,7 @@ struct ExpPf {
 }
 
 impl ExpPf {
-    /// a, and a d: how much of the budget the oldest packet has used, weighted.
+    /// a, and a d: the weighted share of the budget that the oldest packet has used.
     fn weighted_delay(&self, user: &Candidate) -> Option<(f64, f64)> {
         let Service::DelayBound { budget } = user.service else { return None };
         let a = self.weight / budget.as_secs_f64();

@@ -17,7 +17,7 @@ pub const ENTRY: Entry = Entry {
     source: "Hosein 2005; Landström 2008 §7.2",
 };
 
-/// How steep the barrier is.
+/// Steepness of the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -54,7 +54,7 @@ impl Scheduler for HoseinVoip {
     }
 }
 
-/// At the budget itself the barrier would be infinite: a microsecond is below anything that a TTI tells apart.
+/// At the budget itself the barrier would be infinite: a microsecond is far below a TTI.
 const LEAST_SLACK: Duration = Duration::from_micros(1);
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Modified largest weighted delay first, for a minimum rate: as M-LWDF, but the wait is that of the oldest token of a
-//! bucket which is filled at the user's minimum rate and emptied by what the user is sent (Andrews et al. 2001; quoted in
-//! Landström 2008 §7.2).
+//! bucket that is filled at the user's minimum rate and emptied by the data sent to the user (Andrews et al. 2001;
+//! quoted in Landström 2008 §7.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

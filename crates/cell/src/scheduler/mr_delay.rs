@@ -1,5 +1,5 @@
-//! Maximum rate with a delay limit (MRdelay): by rate, but a user whose oldest packet has little of its budget left goes
-//! before all others, by its delay (Landström 2008 §7.2 and §7.4: once 40 ms of the budget are left).
+//! Maximum rate with a delay limit (MRdelay): by rate, but a user whose oldest packet has little of its budget left
+//! precedes all others, by its delay (Landström 2008 §7.2 and §7.4: when 40 ms of the budget are left).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,11 @@ pub const ENTRY: Entry = Entry {
     source: "Landström 2008 §7.2, §7.4",
 };
 
-/// When a user is about to be late.
+/// The limit from which delay decides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// What is left of the budget when delay takes over. 40 ms in the document.
+    /// Remaining budget at which delay decides. 40 ms in the document.
     pub margin: Duration,
 }
 

@@ -17,7 +17,7 @@ pub const ENTRY: Entry = Entry {
     source: "Landström 2008 §7.2; Hosein 2002",
 };
 
-/// How steep the barrier is.
+/// Steepness of the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -44,7 +44,7 @@ impl Scheduler for MrMin {
     fn rank(&mut self, candidates: &[Candidate], ranks: &mut Vec<Rank>) {
         each(candidates, ranks, |user| {
             let above_kbit = (user.mean_rate - user.min_rate) / 1e3;
-            // Far below the minimum the barrier would pass what a number holds: it stays in order as its exponent.
+            // Far below the minimum the barrier would overflow: its exponent is bounded.
             let exponent = (-self.beta * above_kbit).min(LARGEST_EXPONENT);
             Rank::by(user.rate * (1.0 + self.beta * libm::exp(exponent)))
         });

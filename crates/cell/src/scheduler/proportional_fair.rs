@@ -1,6 +1,6 @@
-//! Proportional fair (PF): the greatest rate in relation to the average that the user has had (Landström 2008 §7.2:
-//! max r_i / μ_i; Jalali, Padovani and Pankaj 2000). Users with equal statistics get equal shares of the slots, each while
-//! its own channel is good.
+//! Proportional fair (PF): the largest rate in relation to the user's average so far (Landström 2008 §7.2: max r_i /
+//! μ_i; Jalali, Padovani and Pankaj 2000). Users with equal statistics get equal shares of the slots, each while its
+//! own channel is good.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub const ENTRY: Entry = Entry {
     source: "Landström 2008 §7.2; Jalali, Padovani and Pankaj 2000",
 };
 
-/// It has no parameters: how averages are taken is a matter of the service.
+/// It has no parameters: the service determines how averages are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {}

@@ -1,5 +1,5 @@
-//! Priority by class, spectral efficiency and waiting time: P_i = β_i − Θ (s_i − s_min) / s_max − κ d_i / T_s, the lowest
-//! first (quoted in Landström 2008 §7.2). Waiting counts in steps of T_s.
+//! Priority by class, spectral efficiency and waiting time: P_i = β_i − Θ (s_i − s_min) / s_max − κ d_i / T_s, the
+//! lowest first (quoted in Landström 2008 §7.2). Waiting counts in steps of T_s.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,9 +24,9 @@ pub struct Parameters {
     pub voice: f64,
     /// β of all others.
     pub elastic: f64,
-    /// Θ: what the whole range of spectral efficiency counts, above 0.
+    /// Θ: weight of the whole range of spectral efficiency, above 0.
     pub theta: f64,
-    /// κ: what a step of waiting counts, above 0.
+    /// κ: weight of a step of waiting, above 0.
     pub kappa: f64,
     /// T_s, above 0.
     pub step: Duration,

@@ -1,8 +1,7 @@
-//! Rate sources: how the rate of transmission varies beyond what a distribution says.
+//! Rate sources: variations of the rate of transmission that a distribution cannot express.
 //!
-//! A source is asked when a transmission ends that starts now; one that changes its rate meanwhile is
-//! followed through the change. A new source is a file with `ENTRY`, `Parameters` and its source, and a
-//! line in the list below.
+//! A source computes the end of a transmission that starts now, including changes of its rate in between. A new source
+//! is a file with `ENTRY`, `Parameters` and its source, and a line in the list below.
 
 mod piecewise;
 mod source;
@@ -26,7 +25,7 @@ registry! {
 }
 
 impl Capacity {
-    /// Whether the parameters make sense beside this base rate of the link.
+    /// Whether the parameters are valid with this base rate of the link.
     ///
     /// # Errors
     /// The first parameter that does not, with its path below this source.
@@ -49,7 +48,7 @@ impl Capacity {
     /// Reads the files that it names, by `read`, into its parameters.
     ///
     /// # Errors
-    /// What `read` answers, and lines that are wrong.
+    /// Errors of `read`, and invalid lines.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let id = self.id();
         self.setting_mut().load_files(read).map_err(|error| error.below(id))

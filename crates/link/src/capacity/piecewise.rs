@@ -11,8 +11,8 @@ pub(super) trait PiecewiseRate {
     /// The rate at `at`, and when it changes next; later than `at`.
     fn piece(&mut self, at: Instant) -> (Rate, Instant);
 
-    /// When a transmission that starts at `now` ends: what is sent is the rate times the time, piece
-    /// by piece, to the next nanosecond.
+    /// The end of a transmission that starts at `now`: the integral of the rate reaches the size, to the next
+    /// nanosecond.
     fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd {
         let mut left = u128::from(size.0) * BIT_NANOS_PER_BYTE;
         let mut at = now;

@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     source: "Sarolahti 2000, chapter 4",
 };
 
-/// The multiples, and how long each holds.
+/// The multiples, and their durations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -118,5 +118,5 @@ impl RateSource for RandomMultiples {
     }
 }
 
-/// What a shorter draw counts as: time must go on.
+/// Minimum of a draw: time must advance.
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);

@@ -24,7 +24,7 @@ pub const ENTRY: Entry = Entry {
 pub struct Parameters {
     /// Rates and from when on they hold; the first from "0 s" on. Zero is an outage.
     pub steps: Vec<Step>,
-    /// After this time it starts anew. Without it, the last rate holds for ever.
+    /// Period after which it repeats. Default: the last rate applies for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Duration>,
 }

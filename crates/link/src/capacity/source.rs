@@ -1,4 +1,4 @@
-//! What each rate source's file provides.
+//! The interface of a rate source's parameters.
 
 use std::fmt::Debug;
 
@@ -18,7 +18,7 @@ pub trait Setting {
     /// Reads the files that they name, by `read`, into the parameters. A source without files has nothing to read.
     ///
     /// # Errors
-    /// What `read` answers, and lines that are wrong, with the key as the path.
+    /// Errors of `read`, and invalid lines, with the key as the path.
     fn load_files(&mut self, _read: &mut ReadFile) -> Result<(), ConfigError> {
         Ok(())
     }
@@ -32,8 +32,8 @@ pub trait Setting {
 
 /// Says when transmissions end.
 pub trait RateSource: Debug + Send {
-    /// What becomes of a transmission of `size` that starts at `now`. Called in order of time, once
-    /// for each transmission, and again where it may not start yet.
+    /// The end of a transmission of `size` that starts at `now`. Called in order of time, once for each transmission,
+    /// and again if it may not start yet.
     fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd;
 }
 

@@ -53,7 +53,7 @@ fn every_example_reads_checks_and_writes_back_as_itself() {
     }
 }
 
-/// In the long run a source sends what its nominal rate says.
+/// In the long run a source has its nominal rate.
 #[test]
 fn every_source_keeps_its_nominal_rate() {
     const PACKETS: usize = 2_000_000;
@@ -125,7 +125,7 @@ fn multiples_are_equally_likely_and_change_at_their_intervals() {
 #[test]
 fn a_bucket_lets_a_burst_through_at_the_links_rate_and_then_its_own() {
     let mut source = source("{ token-bucket = { rate = \"80 kbit/s\", burst = \"3 kB\" } }");
-    // Two at 1 Mbit/s, 12 ms each; meanwhile 240 tokens came, and the third waits for 1260 more, 126 ms.
+    // Two at 1 Mbit/s, 12 ms each; 240 tokens arrived in that time, and the third waits for 1260 more, 126 ms.
     assert_eq!(
         ends(&mut *source, us(0), &[1_500, 1_500, 1_500]),
         [12_000, 24_000, 24_000 + 126_000 + 12_000]
@@ -153,7 +153,7 @@ fn a_trace_gives_1500_bytes_at_each_of_its_times_and_starts_anew() {
     );
     // Small packets share an opportunity; a large one takes two.
     assert_eq!(ends(&mut *trace(), us(0), &[700, 700, 700, 2_000]), [0, 0, 3_000, 3_000]);
-    // One that was missed is gone, and what it left, too.
+    // A missed opportunity is lost, with its remaining bytes.
     let mut late = trace();
     assert_eq!(ends(&mut *late, us(0), &[100]), [0]);
     assert_eq!(ends(&mut *late, us(3_500), &[100]), [10_000]);
@@ -181,7 +181,7 @@ fn a_link_that_is_recorded_and_replayed_transmits_at_the_same_times() {
     let mut read = trace::Parameters { path: "x".into(), millis: Vec::new() };
     read.load(&text).expect("a trace");
     let replayed = Config { capacity: Some(Capacity::Trace(read)), ..Config::default() };
-    // It starts anew after its last time, which is a little before the end of what was recorded.
+    // It repeats after its last time, which is a little before the end of the recording.
     assert!(trace::record(&replayed, &Streams::new(1), Duration::from_millis(100)).starts_with(&text));
 }
 
@@ -200,8 +200,8 @@ fn a_record_has_the_handovers_of_the_link() {
         let config: Config = serde_json::from_value(config).expect("readable");
         trace::record(&config, &Streams::new(1), Duration::from_millis(30))
     };
-    // One a millisecond; the fifth goes on at 14.5 ms at the rate that it had, the next take 2 ms each; what is under way
-    // at 18.5 ms goes on at 29 ms, or is lost.
+    // One each millisecond; the fifth continues at 14.5 ms at its rate, the next take 2 ms each; the packet in
+    // transmission at 18.5 ms continues at 29 ms, or is lost.
     assert_eq!(record("delivered"), "1\n2\n3\n4\n15\n17\n30\n");
     assert_eq!(record("lost"), "1\n2\n3\n4\n15\n17\n");
 }

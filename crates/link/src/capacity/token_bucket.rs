@@ -1,6 +1,6 @@
-//! Token bucket: a long-term rate, and bursts at the link's own rate (RFC 2697 has the bucket in its
-//! simplest form). A packet leaves once the bucket holds as many tokens as it has bytes; one that is
-//! larger than the bucket leaves when the bucket is full, and the debt is paid before the next.
+//! Token bucket: a long-term rate, and bursts at the link's own rate (RFC 2697 has the bucket in its simplest form). A
+//! packet leaves when the bucket holds a token for each of its bytes; a packet larger than the bucket leaves when the
+//! bucket is full, and the debt is paid before the next.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub const ENTRY: Entry = Entry {
     source: "RFC 2697; tc-tbf(8)",
 };
 
-/// How fast tokens come, and how many are kept.
+/// The rate of tokens, and the size of the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -67,7 +67,7 @@ struct TokenBucket {
     per_nano: i128,
     full: i128,
     tokens: i128,
-    /// When there were so many.
+    /// Time at which the bucket held these tokens.
     at: Instant,
     peak: Option<Rate>,
 }

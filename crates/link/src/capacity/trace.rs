@@ -1,10 +1,9 @@
 //! Trace: opportunities to transmit, from a file in Mahimahi's format (Netravali et al. 2015,
 //! "Mahimahi: accurate record-and-replay for HTTP"; mm-link(1)).
 //!
-//! Each line is a time in milliseconds at which 1500 bytes may leave; a time may stand in several
-//! lines. After the last it starts anew, the last time being the period. What an opportunity does not
-//! use of its bytes is there for what else waits at that very time, and is lost after it. A packet
-//! leaves with the opportunity that takes its last byte.
+//! Each line is a time in milliseconds at which 1500 bytes may leave; a time may be in several lines. After the last
+//! time the trace repeats, with that time as the period. The unused bytes of an opportunity serve other packets that
+//! wait at that very time, and are lost after it. A packet leaves with the opportunity that takes its last byte.
 
 use std::fmt::Write;
 
@@ -47,8 +46,7 @@ impl Parameters {
     /// Takes the times from the file's text. Lines that are empty or begin with `#` do not count.
     ///
     /// # Errors
-    /// A line that is not a time or runs back, with its number; a file without times, or whose last
-    /// time is 0, so that it would last no time.
+    /// A line that is not a time or runs back, with its number; a file without times, or with a last time of 0.
     pub fn load(&mut self, text: &str) -> Result<(), ConfigError> {
         let mut millis: Vec<u64> = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -125,10 +123,9 @@ pub fn write(opportunities: impl IntoIterator<Item = Instant>) -> String {
     })
 }
 
-/// The opportunities that a link's transmitter gives in a time, as a trace: when packets of 1500 bytes
-/// leave it that always wait. Only what says when the transmitter sends is looked at: rate, capacity,
-/// available rate, spikes, pre-emption, handovers and frames; allocation, resets, and all that befalls
-/// a packet once it was sent are not.
+/// The opportunities that a link's transmitter gives in a time, as a trace: the departures of packets of 1500 bytes
+/// with an infinite backlog. Only the stages that decide when the transmitter sends count: rate, capacity, available
+/// rate, spikes, pre-emption, handovers and frames, but not allocation, resets, or later stages.
 #[must_use]
 pub fn record(config: &Config, streams: &Streams, length: Duration) -> String {
     let config = Config {
@@ -184,7 +181,7 @@ struct Trace {
     millis: Vec<u64>,
     /// The first opportunity that is neither used nor missed, counted over all rounds.
     next: u64,
-    /// What is left of the one before, and when that was.
+    /// Remaining bytes of the last opportunity, and its time.
     left: Bytes,
     left_at: Instant,
 }

@@ -9,11 +9,11 @@ use crate::distribution::Distribution;
 use crate::error_model::independent::ErrorUnit;
 use crate::error_model::{ErrorModel, independent};
 
-/// The random error process: what happens to a packet, and how often.
+/// The random error process: its probability and its effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Errors {
-    /// What the probability is of.
+    /// The unit of the probability.
     #[serde(default)]
     pub per: ErrorUnit,
     /// Probability of an error in one unit. In bits, errors are independent: a packet of n bits,
@@ -28,14 +28,14 @@ pub struct Errors {
     /// Another model of which packets are hit, in place of `probability`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ErrorModel>,
-    /// What an error does.
+    /// Effect of an error.
     pub effect: Effect,
     /// How long an error holds the packet; with the effect "delay" only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Distribution<Duration>>,
 }
 
-/// What an error does to a packet.
+/// The effect of an error on a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
@@ -58,7 +58,7 @@ pub struct ScriptedEvent {
     #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub counted_at: CountedAt,
-    /// What happens.
+    /// Effect on the packet.
     #[serde(default)]
     pub effect: Effect,
     /// How long the packet is held; with the effect "delay" only. Adds to a random delay.
@@ -73,7 +73,7 @@ pub enum CountedAt {
     /// As they come to the link, those included that the input queue will drop.
     #[default]
     Arrival,
-    /// As their transmission starts: only those that the queue let through.
+    /// As their transmission starts: only packets that the queue has passed.
     Transmission,
 }
 

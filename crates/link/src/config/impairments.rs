@@ -1,4 +1,4 @@
-//! What else may happen to a packet between its transmission and its leaving: settings.
+//! Settings of further impairments between the transmission of a packet and its delivery.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,52 +22,49 @@ pub struct Outages {
     pub phase: Duration,
 }
 
-/// A link layer that sends again what did not arrive. An attempt that fails costs a round trip of
-/// the link; the channel's capacity is not reduced by it. In which order packets leave is said by the
-/// receive buffer: in order, those behind wait for one that is sent again.
+/// A link layer that retransmits lost packets. A failed attempt costs a round trip of the link, and no capacity of the
+/// channel. The receive buffer determines the order of delivery: in order, later packets wait for a retransmission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arq {
-    /// Probability that an attempt fails: of each attempt alike, or, with `retransmissions`, of the
-    /// first. Needed unless there is a `model`.
+    /// Probability that an attempt fails: of each attempt, or, with `retransmissions`, of the first. Required unless
+    /// there is a `model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
-    /// Another model of which attempts fail; it is asked for every attempt, and sees one after the
-    /// other.
+    /// Another model of failing attempts, which decides on every attempt in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ErrorModel>,
-    /// What each retransmission adds to the packet's delay.
+    /// Delay added by each retransmission.
     pub round_trip: Distribution<Duration>,
-    /// Retransmissions that a packet needs whose first attempt failed: always this many. Without it,
-    /// as many as fail.
+    /// Number of retransmissions of a packet whose first attempt failed: always this number. Default: as many as fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmissions: Option<u32>,
-    /// The most retransmissions of one packet. One whose last fails is discarded, when it has failed.
-    /// Without it, the link layer never gives up.
+    /// Maximum number of retransmissions of one packet. A packet whose last one fails is discarded at that time.
+    /// Default: the link layer never gives up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// What happens at the limit.
+    /// Action at the limit.
     #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub at_limit: LimitAction,
 }
 
-/// What a link layer does when a packet has reached the limit of its retransmissions.
+/// The action of a link layer when a packet has reached the limit of its retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitAction {
     /// It discards the packet.
     #[default]
     Discard,
-    /// It starts anew: all that is in its buffers and on the way is lost.
+    /// It restarts: all packets in its buffers and in flight are lost.
     Reset,
 }
 
-/// What becomes of what a link and its queue hold as a handover begins.
+/// Treatment of packets that a link and its queue hold at the beginning of a handover.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldPackets {
-    /// It waits, and goes on afterwards; what is on the way arrives.
+    /// They wait and continue afterwards; packets in flight arrive.
     #[default]
     Delivered,
     /// It is lost, on the way, too.
@@ -79,7 +76,7 @@ pub enum HeldPackets {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reordering {
-    /// Probability that a packet is chosen; with `gap`, that one is whose turn it is. Without it, 1.
+    /// Probability that a packet is chosen; with `gap`, that of the packet whose turn it is. Default: 1.
     #[serde(default = "certain", skip_serializing_if = "is_certain")]
     pub probability: Probability,
     /// Only every n-th packet may be chosen; if it is not, the next may. Without it, any.
@@ -87,13 +84,13 @@ pub struct Reordering {
     pub gap: Option<u64>,
     /// The extra delay.
     pub delay: Distribution<Duration>,
-    /// What the delay does to the chosen packets.
+    /// Effect of the delay on the chosen packets.
     #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub chosen: ReorderingMode,
 }
 
-/// Whom the extra delay of the reordering holds.
+/// The packets that the extra delay of the reordering holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReorderingMode {
@@ -108,13 +105,13 @@ pub enum ReorderingMode {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Duplicates {
-    /// Probability that a packet which was not lost is copied. The copy leaves right behind it and
-    /// takes no place in any buffer.
+    /// Probability that a packet which was not lost is copied. The copy leaves directly after it and takes no place in
+    /// any buffer.
     pub probability: Probability,
 }
 
 impl Arq {
-    /// Whether the link starts anew at the limit.
+    /// Whether the link restarts at the limit.
     #[must_use]
     pub const fn resets(&self) -> bool {
         matches!(self.at_limit, LimitAction::Reset)

@@ -1,4 +1,4 @@
-//! What can be set on one direction of a link, as it stands in scenario files and presets.
+//! The configuration of one direction of a link, as written in scenario files and presets.
 
 mod errors;
 mod impairments;
@@ -20,33 +20,31 @@ use crate::capacity::Capacity;
 use crate::distribution::{Distribution, Quantity, ReadFile};
 use crate::error::ConfigError;
 
-/// One direction of a link. What is left out is a stage that is not there: an empty table is a wire
-/// that delivers at once, in order, without limits.
+/// One direction of a link. A missing key means that the stage is absent: an empty table is a wire that delivers at
+/// once, in order, without limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Base rate of transmission. Without one, transmission takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// In place of a fixed rate, a rate that varies in time: a square wave, a schedule, a trace, a
-    /// token bucket. A transmission goes on across its changes. Where it needs a base rate, that is
-    /// `rate`.
+    /// A rate that varies in time, instead of a fixed rate: a square wave, a schedule, a trace, a token bucket. A
+    /// transmission continues across its changes. Its base rate, if it needs one, is `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
-    /// The rate that is available as time goes on; the base rate holds until the first change. A
-    /// draw of zero is an outage: no transmission starts before the next change. A transmission
-    /// keeps the rate that it started with.
+    /// The available rate over time; the base rate applies until the first change. A
+    /// draw of zero is an outage: no transmission starts before the next change. A transmission keeps its initial rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_rate: Option<Distribution<Rate>>,
-    /// Time from one change of the available rate to the next, at least a microsecond. Without it,
-    /// each packet's transmission draws a rate of its own, of at least 1 bit/s.
+    /// Time from one change of the available rate to the next, at least a microsecond. Default: each packet's
+    /// transmission draws its own rate, of at least 1 bit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_change_interval: Option<Distribution<Duration>>,
     /// Time from the end of a packet's transmission to its arrival at the other end.
     #[serde(skip_serializing_if = "is_zero")]
     pub propagation: Distribution<Duration>,
-    /// What the link adds to each packet: framing, headers of its own. Counts in the transmission
-    /// time, in buffers and in limits in bytes, and in errors per bit.
+    /// Overhead of the link for each packet: framing and link headers. It counts in the transmission time, in buffers
+    /// and in limits in bytes, and in errors per bit.
     #[serde(skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub framing: Bytes,
@@ -55,11 +53,10 @@ pub struct Config {
     /// The link's send buffer. Without one, only the packet in transmission is out of the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer: Option<SendBuffer>,
-    /// The link's receive buffer. Without one, packets leave in order and nothing limits how many
-    /// wait for one that is delayed.
+    /// The link's receive buffer. Default: packets leave in order, and any number may wait for a delayed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<ReceiveBuffer>,
-    /// Time to allocate the channel before a transmission. The channel is taken meanwhile.
+    /// Time to allocate the channel before a transmission. The channel is occupied in this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation_delay: Option<Distribution<Duration>>,
     /// Which transmissions need the channel allocated.
@@ -78,7 +75,7 @@ pub struct Config {
     /// Handovers to another cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handovers: Option<Handovers>,
-    /// Times at which the link layer starts anew and loses what it holds.
+    /// Times at which the link layer restarts and loses its packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resets: Option<Resets>,
     /// The random error process.
@@ -90,7 +87,7 @@ pub struct Config {
     /// Times during which all that arrives is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outages: Option<Outages>,
-    /// The link layer's retransmission: what it costs that attempts fail.
+    /// Retransmission by the link layer: the cost of failed attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arq: Option<Arq>,
     /// Packets that take longer than the others, and are overtaken.
@@ -109,8 +106,7 @@ pub struct Config {
     pub dropper: Option<Dropper>,
 }
 
-/// The link's send buffer. Whole packets only; one that is larger than the buffer passes when the
-/// buffer is empty.
+/// The link's send buffer. Whole packets only; a packet larger than the buffer passes when the buffer is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendBuffer {
@@ -128,8 +124,8 @@ pub enum HeldUntil {
     /// Until its transmission ends.
     #[default]
     Transmission,
-    /// Until it leaves the receive buffer, as on a link that acknowledges what it delivered. A
-    /// packet that is lost on the way frees its place where it is lost.
+    /// Until it leaves the receive buffer, as on a link that acknowledges delivered packets. A lost packet frees its
+    /// place when it is lost.
     Delivery,
 }
 
@@ -150,8 +146,8 @@ pub struct ReceiveBuffer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryOrder {
-    /// As they were transmitted: a packet in error delay holds all that come behind it, and a
-    /// packet whose propagation is shorter does not overtake.
+    /// In order of transmission: a packet in error delay holds all later packets, and a packet with a shorter
+    /// propagation does not overtake.
     #[default]
     InOrder,
     /// Likewise, each flow for itself: only packets of the same flow wait for a repair, as where each user has
@@ -168,7 +164,7 @@ pub enum Allocation {
     /// Every packet's.
     #[default]
     EachPacket,
-    /// Those that find the transmitter idle: one that follows another at once does not.
+    /// Packets that find the transmitter idle, not those that directly follow another.
     AfterIdle,
 }
 
@@ -184,7 +180,7 @@ impl Config {
     /// Reads the user files that the distributions name, by `read`, into the configuration.
     ///
     /// # Errors
-    /// What `read` answers, and lines that are not quantities, at the key that names the file.
+    /// Errors of `read`, and lines that are not quantities, at the key that names the file.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let delay = self.errors.as_mut().and_then(|errors| errors.delay.as_mut());
         let round_trip = self.arq.as_mut().map(|arq| &mut arq.round_trip);
@@ -218,7 +214,7 @@ impl Config {
         Ok(())
     }
 
-    /// One number for the rate: the base rate, or else what the capacity is in the mean.
+    /// One number for the rate: the base rate, otherwise the mean capacity.
     #[must_use]
     pub fn nominal_rate(&self) -> Option<Rate> {
         self.capacity.as_ref().map_or(self.rate, |capacity| capacity.nominal(self.rate))

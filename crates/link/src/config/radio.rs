@@ -1,4 +1,4 @@
-//! What a radio link does to all its packets at once, and to their pieces: settings.
+//! Settings of a radio link: effects on all packets at once, and on radio frames.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use super::HeldPackets;
 use crate::distribution::Distribution;
 use crate::error_model::{ErrorModel, independent};
 
-/// Times during which nothing is transmitted. What waits goes on waiting, and a transmission that
-/// has begun stands still and then goes on.
+/// Times during which nothing is transmitted. Waiting packets continue to wait, and a transmission in progress pauses
+/// and then continues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspensions {
@@ -21,8 +21,8 @@ pub struct Suspensions {
     pub length: Distribution<Duration>,
 }
 
-/// Handovers: the link is suspended, and then goes on with what it held, or without, perhaps with
-/// another rate and delay.
+/// Handovers: the link is suspended, and then continues with or without the packets that it held, possibly with another
+/// rate and delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Handovers {
@@ -31,7 +31,7 @@ pub struct Handovers {
     pub interval: Distribution<Duration>,
     /// How long nothing is transmitted.
     pub suspension: Distribution<Duration>,
-    /// What becomes of packets that the link or its queue holds as a handover begins.
+    /// Treatment of packets that the link or its queue holds at the beginning of a handover.
     #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub held: HeldPackets,
@@ -41,7 +41,7 @@ pub struct Handovers {
     pub cells: Vec<Cell>,
 }
 
-/// What a handover changes. What is left out stays as it was.
+/// Changes by a handover. Missing keys change nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cell {
@@ -53,7 +53,7 @@ pub struct Cell {
     pub propagation: Option<Distribution<Duration>>,
 }
 
-/// Times at which the link layer starts anew: what is in its buffers and on the way is lost.
+/// Times at which the link layer restarts: packets in its buffers and in flight are lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resets {
@@ -65,15 +65,14 @@ pub struct Resets {
     pub queue: bool,
 }
 
-/// Packets are cut into radio frames, each of which is transmitted until it arrives. Repetitions take
-/// the channel as the first attempts do, right behind them; and each round of them delays the packet
-/// by a round trip of the link.
+/// Packets are divided into radio frames, each of which is transmitted until it arrives. Repetitions use the channel as
+/// first attempts do, directly after them; each round of repetitions delays the packet by a round trip of the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frames {
-    /// A frame as it is transmitted: what the rate counts.
+    /// Size of a frame as transmitted, to which the rate applies.
     pub size: Bytes,
-    /// What it carries of a packet. The last frame of a packet is filled up.
+    /// Bytes of a packet in a frame. The last frame of a packet is padded.
     pub payload: Bytes,
     /// Probability that a frame has to be repeated, the same for each attempt. Needed unless there
     /// is a `model`.
@@ -82,7 +81,7 @@ pub struct Frames {
     /// Another model of which attempts fail; it sees one frame after the other as they are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ErrorModel>,
-    /// What each round of repetitions adds to the packet's delay.
+    /// Delay added by each round of repetitions.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub round_trip: Distribution<Duration>,
     /// The most rounds. Where a frame has not arrived after the last, its packet is given up. Without

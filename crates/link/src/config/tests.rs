@@ -1,5 +1,4 @@
-//! Configurations as they stand in files: what is read, what is refused, and where the message
-//! points.
+//! Configurations as written in files: accepted and refused ones, and the positions in messages.
 
 use super::*;
 use units::text::{Packets, QueueLimit};
@@ -8,7 +7,7 @@ fn read(text: &str) -> Result<Config, String> {
     toml::from_str(text).map_err(|error: toml::de::Error| error.message().to_owned())
 }
 
-/// Path and message of what `validate` says.
+/// Path and message of the error of `validate`.
 fn refused(text: &str) -> (String, String) {
     let error = read(text).expect("readable").validate().expect_err("must be refused");
     assert!(!error.help.is_empty());

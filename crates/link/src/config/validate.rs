@@ -1,4 +1,4 @@
-//! What a configuration must fulfil beyond its shape and its units.
+//! Checks of a configuration beyond its shape and its units.
 
 use units::text::{Probability, QueueLimit};
 use units::{Bytes, Duration, Rate};
@@ -308,7 +308,7 @@ impl Queue {
     }
 }
 
-/// Either a probability or a model says which packets are hit.
+/// Either a probability or a model decides which packets are hit.
 fn one_model(has_probability: bool, has_model: bool) -> Check {
     match (has_probability, has_model) {
         (false, false) => {
@@ -319,7 +319,7 @@ fn one_model(has_probability: bool, has_model: bool) -> Check {
     }
 }
 
-/// The path leads to the model if it was written as one, or else to the keys that stand for it.
+/// The path leads to the model if it was written as one, otherwise to the keys that replace it.
 fn check_model(model: &ErrorModel, is_written: bool) -> Check {
     if is_written {
         return model.check().map_err(|error| error.below("model"));

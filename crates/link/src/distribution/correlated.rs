@@ -25,12 +25,12 @@ pub const ENTRY: Entry = Entry {
     source: "after netem (Hemminger 2005), which blends the uniform number that it draws from",
 };
 
-/// What is drawn, and how it leans.
+/// The distribution and its correlation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]
 pub struct Parameters<Q> {
-    /// What is drawn.
+    /// The distribution.
     pub of: Box<Distribution<Q>>,
     /// Correlation of a number with the one before, below 1.
     pub correlation: Probability,

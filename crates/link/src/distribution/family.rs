@@ -1,4 +1,4 @@
-//! What each distribution's file provides.
+//! The interface of a distribution.
 
 use std::fmt::Debug;
 
@@ -20,7 +20,7 @@ pub trait Family {
     /// Reads what files they name into the parameters.
     ///
     /// # Errors
-    /// What `read` answers, and lines that are not quantities.
+    /// Errors of `read`, and lines that are not quantities.
     fn load_files(&mut self, _read: &mut ReadFile) -> Result<(), ConfigError> {
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! User file: measured values, one to a line, replayed in turn or picked at random.
 //!
-//! A link reads no file. Whoever loads a configuration reads the text and hands it to
-//! [`Parameters::load`]; the values then stand in the configuration itself, so that a run is a pure
-//! function of it.
+//! A link reads no file. The loader of a configuration reads the text and hands it to [`Parameters::load`]; the values
+//! are then part of the configuration, so that a run is a pure function of it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,7 +61,7 @@ struct Table<Q> {
     /// How its values are used.
     #[serde(default)]
     pick: Pick,
-    /// What stood in it, once it was read: no key for users.
+    /// Its contents after reading: not a key for users.
     #[schemars(skip)]
     values: Option<Vec<Q>>,
 }

@@ -122,7 +122,7 @@ impl<Q: Quantity> Distribution<Q> {
     /// Reads the files that it names, by `read`, into its parameters.
     ///
     /// # Errors
-    /// What `read` answers, and lines that are not quantities.
+    /// Errors of `read`, and lines that are not quantities.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let id = self.id();
         self.family_mut().load_files(read).map_err(|error| error.below(id))
@@ -176,7 +176,7 @@ impl<Q: Quantity> Default for Distribution<Q> {
     }
 }
 
-/// Draws after which a distribution that gave only zeros is taken for one that never gives anything else.
+/// Number of draws of zero after which a distribution counts as always zero.
 const TRIALS: u32 = 100_000;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Normal: Gauss's bell around a mean. Negative draws count as zero, so with a deviation that is
-//! large against the mean, what comes out has a larger mean than `mean`.
+//! Normal: Gauss's bell around a mean. Negative draws count as zero, so that with a deviation that is large relative to
+//! the mean, the resulting mean is larger than `mean`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,8 @@ impl Sampler for Normal {
     }
 }
 
-/// A number of the standard normal distribution. The second one that the method gives is thrown
-/// away, so that a draw depends on nothing before it.
+/// A number of the standard normal distribution. The second number of the method is discarded, so that a draw does not
+/// depend on earlier ones.
 pub(super) fn standard(stream: &mut Stream) -> f64 {
     loop {
         let (x, y) = (2.0 * unit(stream) - 1.0, 2.0 * unit(stream) - 1.0);

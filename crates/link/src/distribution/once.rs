@@ -17,7 +17,7 @@ pub const ENTRY: Entry = Entry {
     source: "this project",
 };
 
-/// What is drawn.
+/// The distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]

@@ -18,8 +18,8 @@ pub trait Quantity:
     /// The number nearest to it; exact up to 2⁵³.
     fn number(self) -> f64;
 
-    /// The quantity nearest to a number; zero for a negative one and for not-a-number, the largest
-    /// for one that is too large.
+    /// The quantity nearest to a number; zero for a negative number and for not-a-number, the largest quantity for a
+    /// number that is too large.
     fn nearest(number: f64) -> Self;
 
     /// Reads it as people write it.

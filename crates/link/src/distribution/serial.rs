@@ -1,4 +1,4 @@
-//! How distributions stand in files: a quantity, a list, or a table of one key.
+//! Distributions as written in files: a quantity, a list, or a table of one key.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,7 +24,7 @@ impl<'de, Q: Quantity> Visitor<'de> for DistributionVisitor<Q> {
         Q::parse(text).map(Distribution::constant).map_err(E::custom)
     }
 
-    // A bare number: the quantity itself says what is missing.
+    // A bare number: the quantity's error names the missing unit.
     fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
         Q::deserialize(number.into_deserializer()).map(Distribution::constant)
     }

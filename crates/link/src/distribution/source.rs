@@ -9,7 +9,7 @@ use super::{Distribution, Quantity, Sampler};
 pub enum Source<Q> {
     /// Always the same, without a draw.
     Constant(Q),
-    /// Drawn from a stream of its own.
+    /// Drawn from its own stream.
     Drawn {
         /// The distribution.
         sampler: Box<dyn Sampler>,

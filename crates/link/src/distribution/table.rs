@@ -30,7 +30,7 @@ pub struct Parameters<Q> {
     pub path: String,
     /// Where the table's 0 lies.
     pub mean: Q,
-    /// What 8192 of the table's units are.
+    /// Deviation: the size of 8192 of the table's units.
     pub deviation: Q,
     /// The table's numbers; none before the file was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

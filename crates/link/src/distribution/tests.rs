@@ -1,4 +1,4 @@
-//! What every distribution must fulfil, and each against its theory.
+//! Laws of all distributions, and comparisons with theory.
 
 use super::*;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use units::{Duration, Rate, Streams};
 /// How many numbers are drawn for a comparison with theory.
 const DRAWS: usize = 200_000;
 
-/// A distribution as it stands in a scenario file.
+/// A distribution as written in a scenario file.
 fn written(text: &str) -> Distribution<Duration> {
     #[derive(serde::Deserialize)]
     struct File {

@@ -39,7 +39,7 @@ pub struct Parameters<Q> {
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]
 pub struct Phase<Q> {
-    /// What is drawn in this phase.
+    /// The distribution of this phase.
     pub draw: Box<Distribution<Q>>,
     /// Probability of leaving the phase after a draw, above 0.
     pub leave: Probability,

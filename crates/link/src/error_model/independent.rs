@@ -1,11 +1,9 @@
-//! Independent errors: each packet, or each bit, for itself. With a `burst` of b, what is drawn is a
-//! drop event, and the event takes b packets in a row (Bruyeron 1997, section 2: events of
-//! probability P' with b = 3).
+//! Independent errors of packets or bits. With a `burst` of b, a drop event is drawn, which takes b consecutive packets
+//! (Bruyeron 1997, section 2: events of probability P' with b = 3).
 //!
-//! When the next draw counts: one number is drawn for every packet, also inside a burst, where it
-//! is not looked at. So the packet after a burst is the first that can begin another, bursts never
-//! overlap nor lengthen each other, and the packets at which events can begin are drawn alike for
-//! any b. The share of packets lost is b·P' / (1 + (b − 1)·P'), close to b·P' where P' is small.
+//! One number is drawn for every packet, also inside a burst, where it is ignored. The packet after a burst is
+//! therefore the first that can begin another, bursts neither overlap nor extend each other, and the draws do not
+//! depend on b. The share of lost packets is b·P' / (1 + (b − 1)·P'), close to b·P' if P' is small.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,11 +23,11 @@ pub const ENTRY: Entry = Entry {
     source: "Bernoulli; bursts as in Bruyeron 1997, section 2",
 };
 
-/// How likely, of what, and how many in a row.
+/// Probability, its unit, and the length of bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// What the probability is of.
+    /// Unit of the probability.
     #[serde(default)]
     pub per: ErrorUnit,
     /// Probability of an error in one unit; with a burst, of an event that begins at a packet.
@@ -39,7 +37,7 @@ pub struct Parameters {
     pub burst: u32,
 }
 
-/// What an error's probability is of.
+/// The unit of an error's probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorUnit {

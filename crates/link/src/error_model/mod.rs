@@ -1,4 +1,4 @@
-//! Error models: which packets are hit. What then happens to them is not theirs to say.
+//! Error models: which packets are hit. The error stage decides on the effect.
 //!
 //! A model is asked once for every packet that comes to the error stage, in their order, so its
 //! draws depend on nothing but the packets' number and sizes. A new model is a file with `ENTRY`,

@@ -1,4 +1,4 @@
-//! What each error model's file provides.
+//! The interface of an error model's parameters.
 
 use std::fmt::Debug;
 

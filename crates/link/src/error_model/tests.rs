@@ -31,8 +31,8 @@ fn runs(hits: &[bool]) -> Vec<usize> {
     runs
 }
 
-/// Of 100 seeds, those whose sample mean is outside the 99 % interval around theory: more than 5 come
-/// by chance once in 1900 times. Each seed's interval is that of its own number of independent values.
+/// The number of seeds, of 100, whose sample mean is outside the 99 % interval around theory: more than 5 occur by
+/// chance once in 1900 times. Each seed's interval is that of its own number of independent values.
 fn assert_mean(text: &str, theory: f64, values: impl Fn(&[bool]) -> Vec<f64>) {
     let model = model(text);
     let is_outside = |seed: &u64| {

@@ -37,14 +37,14 @@ impl Observer<TestPacket> for EventLog {
     }
 }
 
-/// What a driver does next.
+/// A step of a driver.
 #[derive(Clone, Debug)]
 enum Step {
     /// After a while, in which every wake-up is kept, a packet arrives.
     Send { gap: u64, size: u64 },
     /// The link is called after a while though it did not ask for it; wake-ups before are kept, or missed.
     Call { gap: u64, keeps_wake_ups: bool },
-    /// What waits is taken out after a while.
+    /// Waiting packets are taken out after a time.
     Take { gap: u64 },
 }
 
@@ -116,7 +116,7 @@ impl Pair {
     }
 }
 
-/// Times are multiples of 100 µs and sizes of 100 bytes, which take 100 µs at 8 Mbit/s: so much happens at one time.
+/// Times are multiples of 100 µs and sizes of 100 bytes, which take 100 µs at 8 Mbit/s, so that many events coincide.
 fn any_step() -> impl Strategy<Value = Step> {
     let gap = || prop_oneof![Just(0), (0_u64..20).prop_map(|gap| gap * 100_000), 0_u64..3_000_000];
     let size = prop_oneof![(1_u64..15).prop_map(|size| size * 100), 1_u64..1_500];

@@ -1,4 +1,4 @@
-//! The link layer's retransmission: how often a packet is sent again, and what that costs it.
+//! Retransmission by the link layer: the number of attempts of a packet, and their cost.
 //!
 //! An attempt fails or not; each that fails is followed by another a round trip later. So with equal
 //! probability p for each attempt, k retransmissions have the probability pᵏ·(1 − p) exactly.
@@ -30,7 +30,7 @@ impl ArqStage {
         }
     }
 
-    /// What the link layer does to the next packet: nothing, a delay, or a loss after a delay.
+    /// The link layer's effect on the next packet: none, a delay, or a loss after a delay.
     pub(super) fn impairment(&mut self, size: Bytes) -> Option<Impairment> {
         if !self.attempts.hits(size) {
             return None;
@@ -55,6 +55,6 @@ impl ArqStage {
     }
 }
 
-/// The limit of a link layer that never gives up: where no attempt ever succeeds, the run must go on. At an attempt a
+/// The limit of a link layer that never gives up: if no attempt ever succeeds, the run must continue. At an attempt a
 /// millisecond this is a quarter of an hour.
 const NO_LIMIT: u32 = 1_000_000;

@@ -10,7 +10,7 @@ use crate::store::Handle;
 /// Packets between the input queue and their transmission, and the bytes that they and packets further on take up.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
-    /// None: no buffer, only what is in transmission is out of the queue.
+    /// None: no buffer; only the packet in transmission is outside the queue.
     limit: Option<Bytes>,
     held_until: HeldUntil,
     held: Bytes,
@@ -112,7 +112,7 @@ impl Outstanding {
         Self { limit, bytes: Bytes::ZERO }
     }
 
-    /// Whether the receive buffer limits what may be on the way.
+    /// Whether the receive buffer limits the packets in flight.
     pub(super) fn is_limited(&self) -> bool {
         self.limit < Bytes::MAX
     }

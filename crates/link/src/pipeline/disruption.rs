@@ -1,4 +1,4 @@
-//! Disruptions of the link as a whole, at times of their own: handovers and resets.
+//! Disruptions of the link as a whole, at their own times: handovers and resets.
 
 use units::{Duration, Instant, Rate, Streams};
 
@@ -18,7 +18,7 @@ pub(super) struct Disruptions {
     resets: Option<Resets>,
     /// Whether any of them loses packets.
     flushes: bool,
-    /// Whether the link layer starts anew when ARQ gives a packet up.
+    /// Whether the link layer is reset when ARQ gives a packet up.
     reset_at_arq_limit: bool,
     /// When the next of them happens, or never.
     due: Instant,
@@ -35,7 +35,7 @@ struct Handovers {
     next_cell: usize,
 }
 
-/// What a handover changes.
+/// Changes by a handover.
 #[derive(Debug)]
 struct Cell {
     rate: Option<Rate>,
@@ -106,7 +106,7 @@ impl Handovers {
 }
 
 impl<P: Packet> Pipeline<P> {
-    /// A flush lets waiting packets go on sooner than they would have behind their predecessors.
+    /// A flush lets waiting packets continue sooner than after their predecessors.
     #[inline]
     pub(super) fn disruption_wake_up(&self) -> Instant {
         if self.disruptions.flushes && self.store.len() > 0 { self.disruptions.due() } else { Instant::NEVER }
@@ -138,7 +138,7 @@ impl<P: Packet> Pipeline<P> {
         }
     }
 
-    /// Takes over the rate and propagation delay of the next cell; what the cell leaves out stays as it was.
+    /// Takes over the rate and propagation delay of the next cell; missing values stay as they are.
     fn enter_next_cell(&mut self) {
         let Some(handovers) = &mut self.disruptions.handovers else { return };
         let count = handovers.cells.len();

@@ -92,7 +92,7 @@ impl<P: Packet> Pipeline<P> {
         self.report(now, handle, Event::Corrupted { cause }, observer);
     }
 
-    /// The packet enters the receive buffer, and its copy right behind it.
+    /// The packet enters the receive buffer, and its copy directly after it.
     fn enter_receive_buffer(
         &mut self,
         now: Instant,
@@ -186,8 +186,8 @@ impl<P: Packet> Pipeline<P> {
         self.free_buffers(now, size, is_copy, observer);
     }
 
-    /// Draws whether the output dropper drops the packet: for every packet that arrives, so that what the error stage does
-    /// to one moves no draws. Copies are not dropped, as no one would miss them.
+    /// Draws whether the output dropper drops the packet: for every packet that arrives, so that the error stage moves
+    /// no draws. Copies are not dropped, because that would have no effect.
     #[inline(always)]
     fn draw_output_drop(&mut self, handle: Handle) {
         if let Some(dropper) = &mut self.dropper {
@@ -204,7 +204,7 @@ impl<P: Packet> Pipeline<P> {
         self.free_buffers(now, size, is_copy, observer);
     }
 
-    /// The packet takes up no more room; packets that waited for the room move on.
+    /// The packet frees its room; packets that waited for it continue.
     #[inline(always)]
     fn free_buffers(&mut self, now: Instant, size: Bytes, is_copy: bool, observer: &mut impl Observer<P>) {
         if is_copy {

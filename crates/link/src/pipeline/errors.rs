@@ -29,7 +29,7 @@ pub(super) struct ErrorStage {
     is_absent: bool,
 }
 
-/// What is done to one packet, each with its cause.
+/// Impairments of one packet, each with its cause.
 pub(super) type Impairments = [Option<(ImpairmentCause, Impairment)>; 7];
 
 impl ErrorStage {
@@ -62,7 +62,8 @@ impl ErrorStage {
         !(scripts || random || self.outages.is_some() || self.arq.is_some())
     }
 
-    /// What is done to a packet that arrives at `now`; its frames were transmitted so, if it was cut.
+    /// The impairments of a packet that arrives at `now`; `frames` is the transmission of its frames, if it was
+    /// divided.
     pub(super) fn impairments(
         &mut self,
         now: Instant,
@@ -93,7 +94,7 @@ impl ErrorStage {
     }
 }
 
-/// Whether an outage is going on: from its start up to, and without, its end.
+/// Whether there is an outage: from its start up to, and without, its end.
 fn is_out(outages: &Outages, now: Instant) -> bool {
     let first = Instant::START + outages.phase;
     let since_start = (now.as_nanos().saturating_sub(first.as_nanos())) % outages.every.as_nanos();

@@ -1,4 +1,4 @@
-//! Radio frames: what a packet becomes on the air, and how often its pieces are sent.
+//! Radio frames: the division of a packet, and the transmissions of its frames.
 //!
 //! With independent frame errors of probability p, a packet of n frames takes n / (1 − p) of them in
 //! the mean, and its number of rounds beyond the first is the largest of n geometric numbers.
@@ -19,14 +19,14 @@ pub(super) struct FrameStage {
     round_trip: Source<Duration>,
     limit: u32,
     gives_up: bool,
-    /// What became of the packets inside, by their handles.
+    /// Transmissions of the packets inside, by their handles.
     transmissions: Vec<FrameTransmission>,
 }
 
-/// What becomes of a packet in frames.
+/// The transmission of a packet in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FrameTransmission {
-    /// What is transmitted for it.
+    /// Bytes transmitted for it.
     pub(super) bytes: Bytes,
     /// How long its repetitions delay it.
     pub(super) delay: Duration,
@@ -66,12 +66,12 @@ impl FrameStage {
         self.transmissions[place] = self.send(packet);
     }
 
-    /// What became of the packet in this handle, which was cut.
+    /// The transmission of the divided packet in this handle.
     pub(super) fn of(&self, handle: Handle) -> FrameTransmission {
         self.transmissions.get(handle.index()).copied().unwrap_or_default()
     }
 
-    /// Sends the frames of a packet of this size, round after round those that failed.
+    /// Sends the frames of a packet of this size, and in each further round those that failed.
     fn send(&mut self, packet: Bytes) -> FrameTransmission {
         let mut missing = packet.0.div_ceil(self.payload.0).max(1);
         let (mut sent, mut delay) = (missing, Duration::ZERO);
@@ -92,5 +92,5 @@ impl FrameStage {
     }
 }
 
-/// The limit of a link layer that never gives up: where no attempt ever succeeds, the run must go on.
+/// The limit of a link layer that never gives up: if no attempt ever succeeds, the run must continue.
 const NO_LIMIT: u32 = 1_000_000;

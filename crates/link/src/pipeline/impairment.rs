@@ -1,4 +1,4 @@
-//! What the error stage can do to a packet, and why.
+//! The effects of the error stage on a packet, with their causes.
 
 use units::Duration;
 
@@ -9,7 +9,7 @@ use crate::event::{DelayCause, ErrorCause};
 pub(super) enum Impairment {
     /// It is lost at once.
     Drop,
-    /// It is delayed, and in order the packets behind it are too.
+    /// It is delayed, and so are later packets if order is kept.
     Delay(Duration),
     /// It is delayed, and the order of packets does not hold for it: others overtake it, or it overtakes others.
     DelayOutOfOrder(Duration),

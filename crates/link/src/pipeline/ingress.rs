@@ -11,7 +11,7 @@ use crate::queue::{Admission, ArrivingPacket, Decision, Keys, Overflow, QueuedPa
 use crate::store::PacketState;
 
 impl<P: Packet> Pipeline<P> {
-    /// What the queue is told about a packet: no more than its discipline looks at.
+    /// The description of a packet for the queue: only the fields that its discipline uses.
     #[inline]
     pub(super) fn arriving(&self, now: Instant, packet: &P, size: Bytes) -> ArrivingPacket {
         let is_idle = matches!(self.transmitter, Transmitter::Idle);

@@ -1,8 +1,8 @@
 //! The lifetime of packets: a packet that is too old is dropped wherever it waits.
 //!
-//! While it waits for its transmission, the end of its lifetime is an event: [`Pipeline::next_expiry`]. When it enters the
-//! receive buffer, it is known how long it will wait there. A packet that does not wait, because it is being transmitted,
-//! or propagates, or has no packet before it, goes on however old it is.
+//! While it waits for its transmission, the end of its lifetime is an event: [`Pipeline::next_expiry`]. When it enters
+//! the receive buffer, it is known how long it will wait there. A packet that does not wait, because it is being
+//! transmitted, or propagates, or has no packet before it, continues at any age.
 
 use units::{Duration, Instant};
 
@@ -20,8 +20,8 @@ impl<P: Packet> Pipeline<P> {
         if self.lifetime == Duration::MAX { Instant::NEVER } else { self.first_expiry() }
     }
 
-    /// An expiry needs a wake-up only where it makes room for which a neighbour waits, or lets a transmission start: of the
-    /// next packet, or of one for which the receive buffer has room where it has none for this one.
+    /// An expiry needs a wake-up only if it frees room for which a neighbour waits, or lets a transmission start: of
+    /// the next packet, or of a packet for which the receive buffer has room when it has none for this one.
     #[inline]
     pub(super) fn expiry_wake_up(&self) -> Instant {
         if self.lifetime == Duration::MAX {

@@ -1,11 +1,11 @@
 //! The pipeline: the way of a packet through the stages, in the order of the functions below.
 //!
 //! Nothing inside the link needs an event queue: the transmitter has one end time, and the packets that propagate and
-//! those in the receive buffer are two queues sorted by time. [`Pipeline::advance`] takes whichever is due first. At one
-//! and the same time, the stage furthest downstream goes first, and all of them before a packet that arrives.
+//! those in the receive buffer are two queues sorted by time. [`Pipeline::advance`] takes whichever is due first. At
+//! one and the same time, the stage furthest downstream goes first, and all of them before a packet that arrives.
 //!
-//! The steps that every packet takes are inlined into one another: each does little, and as calls of
-//! their own they would spend a tenth of a run on saving registers.
+//! The steps that every packet takes are inlined into one another: each does little, and separate calls would spend a
+//! tenth of a run on saving registers.
 
 mod allocation;
 mod arq;
@@ -67,7 +67,7 @@ pub(crate) struct Pipeline<P> {
     frames: Option<Box<FrameStage>>,
     suspension: SuspensionStage,
     disruptions: Disruptions,
-    /// The cell that a handover led to, if it has a propagation delay of its own.
+    /// The cell after a handover, if it has its own propagation delay.
     cell: Option<usize>,
     transmitter: Transmitter,
     /// When the transmitter last became idle.
@@ -242,7 +242,7 @@ impl<P: Packet> Pipeline<P> {
         transmitted.min(waiting).min(self.disruptions.due())
     }
 
-    /// What is due at `now`, furthest downstream first.
+    /// Executes the next step due at `now`, furthest downstream first.
     fn take_step(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         if self.receive_buffer.first() == now {
             self.release_first(now, observer);
@@ -259,7 +259,7 @@ impl<P: Packet> Pipeline<P> {
         }
     }
 
-    /// The end of a transmission needs no wake-up of its own: its packet leaves after the propagation delay.
+    /// The end of a transmission needs no wake-up: its packet leaves after the propagation delay.
     fn transmitter_wake_up(&self) -> Instant {
         match self.transmitter {
             Transmitter::Idle => Instant::NEVER,

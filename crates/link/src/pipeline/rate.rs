@@ -1,4 +1,4 @@
-//! The current rate: fixed, drawn for each packet, or changing as time goes on.
+//! The current rate: fixed, drawn for each packet, or changing over time.
 
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
@@ -10,12 +10,12 @@ use crate::transmission_time::TransmissionTime;
 /// Answers how fast a transmission that starts now is.
 #[derive(Debug)]
 pub(super) struct RateProcess {
-    mode: Mode,
+    mode: RateMode,
     transmission_time: TransmissionTime,
 }
 
 #[derive(Debug)]
-enum Mode {
+enum RateMode {
     Instantaneous,
     Fixed(Rate),
     PerPacket(Source<Rate>),
@@ -43,17 +43,17 @@ impl RateProcess {
         let mode = match (config.rate, &config.available_rate) {
             (rate, _) if config.capacity.is_some() => {
                 let source = config.capacity.as_ref().map(|capacity| capacity.source(rate, streams));
-                source.map_or(Mode::Instantaneous, Mode::Source)
+                source.map_or(RateMode::Instantaneous, RateMode::Source)
             }
-            (None, _) => Mode::Instantaneous,
-            (Some(rate), None) => Mode::Fixed(rate),
+            (None, _) => RateMode::Instantaneous,
+            (Some(rate), None) => RateMode::Fixed(rate),
             (Some(rate), Some(available)) => {
                 let rates = Source::new(available, streams.stream("available_rate"));
                 match &config.rate_change_interval {
-                    None => Mode::PerPacket(rates),
+                    None => RateMode::PerPacket(rates),
                     Some(interval) => {
                         let intervals = Source::new(interval, streams.stream("rate_change_interval"));
-                        Mode::Changing(ChangingRate::new(rate, rates, intervals))
+                        RateMode::Changing(ChangingRate::new(rate, rates, intervals))
                     }
                 }
             }
@@ -63,7 +63,7 @@ impl RateProcess {
 
     /// From now on the fixed rate is another.
     pub(super) fn set(&mut self, rate: Rate) {
-        if let Mode::Fixed(fixed) = &mut self.mode {
+        if let RateMode::Fixed(fixed) = &mut self.mode {
             *fixed = rate;
         }
     }
@@ -72,16 +72,16 @@ impl RateProcess {
     #[inline]
     pub(super) fn transmission(&mut self, now: Instant, size: Bytes) -> TransmissionStart {
         let rate = match &mut self.mode {
-            Mode::Source(source) => {
+            RateMode::Source(source) => {
                 return match source.transmit(now, size) {
                     TransmissionEnd::At(end) => TransmissionStart::Takes(end - now),
                     TransmissionEnd::NotBefore(then) => TransmissionStart::OutageUntil(then),
                 };
             }
-            Mode::Instantaneous => return TransmissionStart::Takes(Duration::ZERO),
-            Mode::Fixed(rate) => *rate,
-            Mode::PerPacket(rates) => rates.draw().max(SLOWEST),
-            Mode::Changing(changing) => match changing.rate_at(now) {
+            RateMode::Instantaneous => return TransmissionStart::Takes(Duration::ZERO),
+            RateMode::Fixed(rate) => *rate,
+            RateMode::PerPacket(rates) => rates.draw().max(SLOWEST),
+            RateMode::Changing(changing) => match changing.rate_at(now) {
                 Rate::ZERO => return TransmissionStart::OutageUntil(changing.next_change),
                 rate => rate,
             },
@@ -105,8 +105,8 @@ impl ChangingRate {
     }
 }
 
-/// What a draw of zero counts as where each packet draws its own rate: it must end some time.
+/// The rate of a draw of zero if each packet draws its own rate: a transmission must end.
 const SLOWEST: Rate = Rate::from_bits_per_sec(1);
 
-/// What a shorter draw counts as: time must go on. No radio changes its rate faster.
+/// Minimum of a draw: time must advance. No radio changes its rate faster.
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);

@@ -30,7 +30,7 @@ impl ReorderingStage {
         }
     }
 
-    /// What is done to the next packet. One number is drawn for each packet, whether or not it may be chosen.
+    /// The impairment of the next packet. One number is drawn for each packet, whether or not it may be chosen.
     pub(super) fn impairment(&mut self) -> Option<Impairment> {
         self.since += 1;
         let is_chosen = happens(&mut self.stream, self.probability) && self.since >= self.gap;

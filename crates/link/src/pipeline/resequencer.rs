@@ -22,7 +22,7 @@ impl Resequencer {
         Self { order, earliest: Instant::START, earliest_of_flow: BTreeMap::new() }
     }
 
-    /// The flow within which a packet is ordered; one number for all packets where flows are not told apart.
+    /// The flow within which a packet is ordered; one number for all packets if flows are not distinguished.
     #[inline]
     pub(super) fn flow_of<P: Packet>(&self, packet: Option<&P>) -> u64 {
         if self.order == DeliveryOrder::InOrderPerFlow { packet.map_or(0, Packet::flow_key) } else { 0 }
@@ -43,7 +43,7 @@ impl Resequencer {
         self.earliest_of_flow.get(&flow).copied().unwrap_or(self.earliest)
     }
 
-    /// A packet of a flow leaves at `leaves`; those behind it leave no sooner.
+    /// A packet of a flow leaves at `leaves`; later ones leave no sooner.
     #[inline]
     pub(super) fn on_release(&mut self, flow: u64, leaves: Instant) {
         match self.order {
@@ -59,7 +59,7 @@ impl Resequencer {
         *earliest = leaves.max(*earliest);
     }
 
-    /// The link layer starts anew: no packet waits for one that came before.
+    /// The link layer is reset: no packet waits for an earlier one.
     pub(super) fn restart(&mut self, now: Instant) {
         self.earliest = now;
         self.earliest_of_flow.clear();

@@ -55,21 +55,21 @@ impl SuspensionProcess {
     }
 }
 
-/// The kinds of suspension that a link has.
+/// The suspensions of a link: one series for each cause.
 #[derive(Debug)]
 pub(super) struct SuspensionStage {
-    kinds: Vec<Kind>,
+    series: Vec<SuspensionSeries>,
 }
 
 #[derive(Debug)]
-struct Kind {
+struct SuspensionSeries {
     process: SuspensionProcess,
     cause: DelayCause,
     /// Periods that were drawn and are not over yet.
     ahead: VecDeque<Period>,
 }
 
-impl Kind {
+impl SuspensionSeries {
     const fn new(process: SuspensionProcess, cause: DelayCause) -> Self {
         Self { process, cause, ahead: VecDeque::new() }
     }
@@ -100,31 +100,31 @@ impl SuspensionStage {
     pub(super) fn new(config: &Config, streams: &Streams) -> Self {
         let plain = |suspensions: &Option<Suspensions>, name: &str, cause| {
             let process = suspensions.as_ref().map(|some| SuspensionProcess::of(some, streams, name));
-            process.map(|process| Kind::new(process, cause))
+            process.map(|process| SuspensionSeries::new(process, cause))
         };
         let handovers = config.handovers.as_ref();
         let handovers = handovers.map(|some| SuspensionProcess::of_handovers(some, streams));
-        let kinds = [
+        let series = [
             plain(&config.spikes, "spike", DelayCause::Spike),
             plain(&config.preemption, "preemption", DelayCause::Preemption),
-            handovers.map(|process| Kind::new(process, DelayCause::Handover)),
+            handovers.map(|process| SuspensionSeries::new(process, DelayCause::Handover)),
         ];
-        Self { kinds: kinds.into_iter().flatten().collect() }
+        Self { series: series.into_iter().flatten().collect() }
     }
 
     #[inline]
     pub(super) fn is_absent(&self) -> bool {
-        self.kinds.is_empty()
+        self.series.is_empty()
     }
 
     /// Until when the transmitter is suspended, and why, if it is at `now`.
     pub(super) fn suspended_until(&mut self, now: Instant) -> Option<(Instant, DelayCause)> {
-        self.kinds.iter_mut().for_each(|kind| kind.forget(now));
+        self.series.iter_mut().for_each(|series| series.forget(now));
         self.current(now)
     }
 
     fn current(&mut self, at: Instant) -> Option<(Instant, DelayCause)> {
-        let periods = self.kinds.iter_mut().map(|kind| (kind.first_after(at), kind.cause));
+        let periods = self.series.iter_mut().map(|series| (series.first_after(at), series.cause));
         let current = periods.filter(|((start, _), _)| *start <= at);
         current.map(|((_, end), cause)| (end, cause)).max_by_key(|(end, _)| *end)
     }
@@ -137,7 +137,7 @@ impl SuspensionStage {
                 (at, delayed_by) = (until, delayed_by.or(Some(cause)));
                 continue;
             }
-            let starts = self.kinds.iter_mut().map(|kind| kind.first_after(at).0);
+            let starts = self.series.iter_mut().map(|series| series.first_after(at).0);
             let next = starts.min().unwrap_or(Instant::NEVER);
             if at + left <= next {
                 return (at + left, delayed_by);
@@ -148,5 +148,5 @@ impl SuspensionStage {
     }
 }
 
-/// What a shorter draw counts as: time must go on.
+/// Minimum of a draw: time must advance.
 pub(super) const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);

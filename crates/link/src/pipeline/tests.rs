@@ -1,4 +1,4 @@
-//! What no discipline of today does, but the pipeline allows: dropping at the head of the queue.
+//! A case that no present discipline produces but the pipeline allows: dropping at the head of the queue.
 
 use units::{Bytes, Instant, PacketId, Rate, Stream, Streams};
 

@@ -7,23 +7,23 @@ use units::Instant;
 
 use crate::store::Handle;
 
-/// Nearly all packets are inserted in order of time, so a ring holds those: they cost what a plain queue costs. A packet
-/// that is due before one inserted earlier goes to a heap beside the ring. The first and the last time are kept, as
+/// Nearly all packets are inserted in order of time, so a ring holds those: they cost the same as in a plain queue. A
+/// packet that is due before one inserted earlier goes to a separate heap. The first and the last time are kept, as
 /// they are read far more often than they change.
 #[derive(Debug)]
 pub(super) struct TimedQueue {
-    in_order: VecDeque<(Key, Handle)>,
-    out_of_order: BinaryHeap<Reverse<Entry>>,
+    in_order: VecDeque<(DueOrder, Handle)>,
+    out_of_order: BinaryHeap<Reverse<TimedItem>>,
     inserted: u64,
     first: Instant,
     last: Instant,
 }
 
 /// The time at which a packet is due, and its number among those inserted.
-type Key = (Instant, u64);
+type DueOrder = (Instant, u64);
 
 #[derive(Clone, Copy, Debug)]
-struct Entry(Key, Handle);
+struct TimedItem(DueOrder, Handle);
 
 impl TimedQueue {
     pub(super) const fn new() -> Self {
@@ -62,7 +62,7 @@ impl TimedQueue {
             self.last = at;
             self.in_order.push_back((key, handle));
         } else {
-            self.out_of_order.push(Reverse(Entry(key, handle)));
+            self.out_of_order.push(Reverse(TimedItem(key, handle)));
         }
         self.first = self.first.min(at);
     }
@@ -83,7 +83,7 @@ impl TimedQueue {
 
     /// Takes whichever is earlier: the first of the ring or the first of the heap, which is not empty.
     fn pop_earlier(&mut self) -> Option<Handle> {
-        let Reverse(Entry(other, _)) = *self.out_of_order.peek()?;
+        let Reverse(TimedItem(other, _)) = *self.out_of_order.peek()?;
         if self.in_order.front().is_some_and(|(key, _)| *key < other) {
             return self.in_order.pop_front().map(|(_, handle)| handle);
         }
@@ -98,21 +98,21 @@ impl TimedQueue {
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for TimedItem {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
 
-impl Eq for Entry {}
+impl Eq for TimedItem {}
 
-impl PartialOrd for Entry {
+impl PartialOrd for TimedItem {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Entry {
+impl Ord for TimedItem {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.cmp(&other.0)
     }

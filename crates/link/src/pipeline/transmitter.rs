@@ -4,7 +4,7 @@ use units::{Bytes, Instant};
 
 use crate::store::Handle;
 
-/// What the transmitter is doing, and until when.
+/// The state of the transmitter, and its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transmitter {
     /// Nothing.
@@ -30,7 +30,7 @@ pub(super) enum Transmitter {
 }
 
 impl Transmitter {
-    /// When what it does is over; never for idleness.
+    /// End of the present state; never when idle.
     pub(super) const fn until(&self) -> Instant {
         match self {
             Self::Idle => Instant::NEVER,

@@ -1,11 +1,12 @@
-//! BLUE: a drop probability that packet loss raises and an idle link lowers (Feng, Shin, Kandlur and Saha 2002, "The BLUE
-//! active queue management algorithms", IEEE/ACM Transactions on Networking 10(4), figure 6).
+//! BLUE: a drop probability that packet loss raises and an idle link lowers (Feng, Shin, Kandlur and Saha 2002, "The
+//! BLUE active queue management algorithms", IEEE/ACM Transactions on Networking 10(4), figure 6).
 //!
-//! The length of the queue says nothing; its overflow says that too few packets were dropped, and an idle link that too
-//! many were. After a change the probability stays as it is for the freeze time, in which its effect is awaited.
+//! The length of the queue is not used; an overflow means that too few packets were dropped, and an idle link that too
+//! many were. After a change the probability is constant for the freeze time, in which it takes effect.
 //!
-//! The paper lowers the probability "upon link idle event". Here a link is idle from the end of a transmission until the
-//! next packet arrives, and the event holds for all that time: the probability falls once in every freeze time of it.
+//! The paper lowers the probability "upon link idle event". Here a link is idle from the end of a transmission until
+//! the next packet arrives, and the event holds for all that time: the probability falls once in every freeze time of
+//! it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,13 +33,13 @@ pub const EARLY: DropRule = DropRule::named("blue");
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// By how much an overflow raises the probability: the paper's d1, 0.0025 in its Table I.
+    /// Increase of the probability at an overflow: the paper's d1, 0.0025 in its Table I.
     pub increment: Probability,
-    /// By how much an idle link lowers it: the paper's d2, 0.00025 in its Table I. It should be well below the
-    /// increment, as an idle link is a smaller loss than a queue that overflows.
+    /// Decrease at an idle link: the paper's d2, 0.00025 in its Table I. It should be well below the increment, because
+    /// an idle link costs less than an overflowing queue.
     pub decrement: Probability,
-    /// The least time between two changes: the paper's `freeze_time`, 100 ms in its Table I. It should be long enough for
-    /// senders to react, which takes a round trip.
+    /// The smallest time between two changes: the paper's `freeze_time`, 100 ms in its Table I. It should be long
+    /// enough for senders to react, which takes a round trip.
     pub freeze_time: Duration,
     /// Whether ECN-capable packets are marked where they would be dropped at random.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

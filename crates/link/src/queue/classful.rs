@@ -35,7 +35,7 @@ impl ClassfulQueue {
         self.scheduler.has_room(&self.sub_queues[self.arriving], size)
     }
 
-    /// What the policy of its sub-queue decides about the packet that arrived last.
+    /// The decision of its sub-queue's policy on the packet that arrived last.
     pub(super) fn on_arrival(&mut self, arrival: &Arrival) -> Decision {
         let sub_queue = &self.sub_queues[self.arriving];
         let (queued, queued_bytes) = (sub_queue.len(), sub_queue.bytes());
@@ -50,7 +50,7 @@ impl ClassfulQueue {
         self.next = None;
     }
 
-    /// Takes out a packet that the one which was pushed last makes redundant, if there is one.
+    /// Takes out a packet that the last pushed one makes redundant, if there is one.
     pub(super) fn take_superseded(&mut self) -> Option<QueuedPacket> {
         let place = self.scheduler.superseded(self.arriving)?;
         self.next = None;

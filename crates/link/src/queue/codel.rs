@@ -1,12 +1,12 @@
 //! CoDel: controlled delay (RFC 8289; Nichols and Jacobson 2012).
 //!
-//! What counts is how long packets were in the queue. If that has been above `target` for a whole
-//! `interval`, the packet that leaves is dropped, and then further ones at times that the control law
-//! gives, closer with the square root of their number, until the delay is below `target` again. The
-//! pseudocode of RFC 8289 §5 takes several packets in one call of its dequeue; here each packet that
-//! leaves is a call, and the next is taken at the same instant if one was dropped.
+//! CoDel uses the sojourn time of packets. If it has been above `target` for a whole `interval`, the packet that leaves
+//! is dropped, and then further ones at times given by the control law, at intervals that shrink with the square root
+//! of their number, until the delay is below `target` again. The pseudocode of RFC 8289 §5 takes several packets in one
+//! call of its dequeue; here each packet that leaves is a call, and the next is taken at the same instant if one was
+//! dropped.
 //!
-//! With ECN a packet is marked where it would be dropped, and leaves.
+//! With ECN a packet is marked instead of dropped, and leaves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ pub(super) struct Codel {
     /// Packets dropped since dropping began, and what that was when it last began.
     count: u32,
     last_count: u32,
-    /// The largest packet seen: with no more than one waiting, no packet is dropped.
+    /// The largest packet so far: if at most one of this size waits, no packet is dropped.
     max_packet: Bytes,
 }
 
@@ -120,7 +120,7 @@ impl Codel {
         from + self.parameters.interval.mul_f64(1.0 / f64::from(self.count).sqrt())
     }
 
-    /// RFC 8289 §5.5: dropping begins. If it ended only shortly ago, it goes on about where it was.
+    /// RFC 8289 §5.5: dropping begins. If it ended shortly before, it continues at about the same rate.
     fn begin(&mut self, now: Instant) {
         self.dropping = true;
         let recent = now.saturating_since(self.drop_next) < self.parameters.interval * 16;

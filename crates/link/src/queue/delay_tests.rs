@@ -10,7 +10,7 @@ fn ms(millis: u64) -> Instant {
     Instant::START + Duration::from_millis(millis)
 }
 
-/// A packet that leaves after this stay, with many behind it.
+/// A packet that leaves after this stay, with many after it.
 fn departure(now: Instant, stay: u64) -> Departure {
     Departure {
         now,
@@ -53,7 +53,7 @@ fn codel_drops_nobody_below_its_target_nor_before_an_interval_has_passed() {
     let mut codel = Codel::new(codel::Parameters::default());
     assert_eq!(drops(&mut codel, 0, 10_000, 4), [0; 0]);
     assert_eq!(drops(&mut codel, 10_000, 10_100, 6), [0; 0]);
-    // One packet below the target, and the interval begins anew.
+    // One packet below the target, and the interval restarts.
     assert_eq!(drops(&mut codel, 10_100, 10_101, 4), [0; 0]);
     assert_eq!(drops(&mut codel, 10_101, 10_202, 6), [10_201]);
 }
@@ -77,7 +77,7 @@ fn codel_resumes_near_its_last_rate_if_dropping_begins_again_soon() {
     let count = first.len() as f64 - 1.0;
     assert_eq!(again[0], 1_150);
     assert_eq!(again[1] - again[0], (100.0 / count.sqrt()).ceil() as u64);
-    // After 16 intervals it starts anew.
+    // After 16 intervals it restarts.
     assert_eq!(drops(&mut codel, 1_400, 4_000, 1), [0; 0]);
     let late = drops(&mut codel, 4_000, 4_400, 50);
     assert_eq!(late[..2], [4_100, 4_200]);
@@ -108,8 +108,8 @@ fn probabilities(pie: &mut Pie, delays: &[u64]) -> Vec<f64> {
     delays.iter().map(&mut after).collect()
 }
 
-// RFC 8033 §4.2: p += α·(delay − target) + β·(delay − delay before), divided by what it says for the
-// present p. Worked by hand with α = 0.125 and β = 1.25 per second.
+// RFC 8033 §4.2: p += α·(delay − target) + β·(delay − delay before), divided by the factor for the present p. Computed
+// by hand with α = 0.125 and β = 1.25 per second.
 #[test]
 fn pie_steps_by_its_control_law() {
     let steps = probabilities(&mut pie(), &[30, 30, 50, 45]);

@@ -1,19 +1,19 @@
 //! DualPI2: a queue for L4S and one for classic traffic, with coupled AQMs (RFC 9332, appendix A).
 //!
 //! Packets marked ECT(1) or CE wait in the L4S queue (the L queue), all others in the classic one (the C queue). Every
-//! `update` a proportional integral controller moves the base probability p' with the delay of the classic queue's head.
-//! Classic packets are dropped, or marked where they are ECT(0), with p'²; L4S packets are marked with k·p', or with the
-//! probability of the ramp on their own delay where that is more. A classic window is proportional to 1/√p and a scalable
-//! one to 1/p, so that square and coupling leave flows of both kinds about the same rate (RFC 9332 §2.1).
+//! `update` a proportional integral controller moves the base probability p' with the delay of the classic queue's
+//! head. Classic packets are dropped, or marked where they are ECT(0), with p'²; L4S packets are marked with k·p', or
+//! with the probability of the ramp on their own delay where that is more. A classic window is proportional to 1/√p and
+//! a scalable one to 1/p, so that square and coupling leave flows of both kinds about the same rate (RFC 9332 §2.1).
 //!
-//! The classic queue gets a small share of the link at least: by weighted round robin, or because the L4S queue is ahead
-//! by a time shift only (§4.2.2).
+//! The classic queue gets a small share of the link at least: by weighted round robin, or because the L4S queue is
+//! ahead by a time shift only (§4.2.2).
 //!
-//! Under overload, k·p' of 1 or more, marks alone do not help: L4S packets are dropped with p'² as well and ECN is off for
-//! classic ones (§A.2). The controller then follows the longer of both delays.
+//! Under overload, k·p' of 1 or more, marks alone do not help: L4S packets are dropped with p'² as well and ECN is off
+//! for classic ones (§A.2). The controller then follows the longer of both delays.
 //!
-//! The updates that were due are made when a packet comes or leaves. The heads do not change in between, so that they come
-//! out as if a timer had made them. Marks are not drawn but spread evenly, by the RFC's `recur()`.
+//! The updates that were due are made when a packet comes or leaves. The heads do not change in between, so that they
+//! come out as if a timer had made them. Marks are not drawn but spread evenly, by the RFC's `recur()`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,7 @@ pub struct Parameters {
     pub target: Duration,
     /// The longest round trip for which the controller must be stable: `RTT_max`, 100 ms. Both gains follow from it.
     pub rtt_max: Duration,
-    /// Time between two updates of the probability: Tupdate. The smaller of `target` and a third of `rtt_max` where
-    /// nothing is said.
+    /// Time between two updates of the probability: Tupdate. Default: the smaller of `target` and a third of `rtt_max`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update: Option<Duration>,
     /// The coupling factor k, 2.
@@ -61,20 +60,20 @@ pub struct Parameters {
     pub ramp_range: Duration,
     /// Packets in the L4S queue, the leaving one among them, up to which its own ramp marks none: `Th_len`, 1.
     pub ramp_packets: u32,
-    /// Whose turn it is while both queues have packets.
+    /// The scheduler while both queues have packets.
     pub scheduler: Turns,
     /// Whether ECT(0) packets wait in the L4S queue too, as DCTCP in a data centre needs it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub any_ect: bool,
 }
 
-/// Whose turn it is while both queues have packets (RFC 9332 §4.2.2).
+/// The scheduler while both queues have packets (RFC 9332 §4.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turns {
     /// Weighted round robin by bytes: the classic queue gets this share of the link.
     Wrr(Probability),
-    /// The packet that came first, after so much is taken off the arrival time of those in the L4S queue.
+    /// The packet that arrived first, with the arrival times of the L4S queue earlier by this time.
     TimeShifted(Duration),
 }
 
@@ -140,9 +139,9 @@ struct DualPi2 {
     parameters: Parameters,
     controller: Controller,
     next_update: Instant,
-    /// What `recur()` has added up for each queue.
+    /// Sums of `recur()` for each queue.
     counts: [f64; 2],
-    /// How far the classic queue is behind its share since both queues have had packets, in bytes: it is served while
+    /// Bytes by which the classic queue is short of its share since both queues have had packets: it is served while
     /// this is above 0.
     credit: f64,
     /// Whether both queues had packets as the one to serve was chosen.
@@ -230,7 +229,7 @@ impl DualPi2 {
         }
     }
 
-    /// §A.1, `laqm()`: the ramp on the delay of a packet that leaves `left` others behind.
+    /// §A.1, `laqm()`: the ramp on the delay of a packet, after which `left` packets remain.
     fn ramp(&self, departure: &Departure) -> f64 {
         let Parameters { ramp_start, ramp_range, ramp_packets, .. } = self.parameters;
         if departure.left < ramp_packets || departure.waited <= ramp_start {

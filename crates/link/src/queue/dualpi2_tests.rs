@@ -106,7 +106,7 @@ fn the_greater_of_ramp_and_coupled_probability_marks() {
     assert!((low - 0.25).abs() < 2e-4 && (high - 0.6).abs() < 2e-4, "{low} {high}");
 }
 
-// §A.2: from k·p' = 1 on, ECN is off in the classic queue and the L4S queue drops with p'² what it does not mark.
+// §A.2: from k·p' = 1 on, ECN is off in the classic queue and the L4S queue drops unmarked packets with p'².
 #[test]
 fn under_overload_both_queues_drop_with_the_classic_probability() {
     let (marked, dropped) = shares(&mut with_p(0.6), C, SHORT, Ecn::Capable);
@@ -126,7 +126,7 @@ fn ect_1_and_ce_go_into_the_l4s_queue_and_ect_0_only_where_it_is_set_so() {
     assert_eq!(all.map(|ecn| class_of(true, ecn)), [C, L, L, L]);
 }
 
-/// Of how many packets that leave two full queues the classic one sends one, on average.
+/// The mean number of packets that leave two full queues for each one of the classic queue.
 fn classic_share(scheduler: Turns) -> f64 {
     let mut dualpi2 = DualPi2::new(Parameters { scheduler, ..Parameters::default() });
     let mut lines = lines();

@@ -7,7 +7,7 @@ use units::{Bytes, Instant};
 use crate::packet::Ecn;
 use crate::store::Handle;
 
-/// A packet in the queue: where it is stored, its ECN field, its size with framing, and when it arrived.
+/// A packet in the queue: its handle in the store, its ECN field, its size with framing, and when it arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueuedPacket {
     pub(crate) handle: Handle,

@@ -1,9 +1,9 @@
 //! FQ-CoDel: flows are hashed into sub-queues, which are served by deficit round robin with new flows
-//! first, and each sub-queue has a CoDel of its own (RFC 8290).
+//! first, and each sub-queue has its own CoDel (RFC 8290).
 //!
 //! The quantum is 1514 bytes and the limit, which the queue has, should be "10240 packets" (RFC 8290
 //! §5.2). Where the limit is reached, packets are dropped from the head of the sub-queue with the
-//! most bytes: half of them, at most 64 (§4.1). We look for that sub-queue before the packet is let in, not after.
+//! most bytes: half of them, at most 64 (§4.1). That sub-queue is determined before the packet enters, not after.
 
 use std::collections::VecDeque;
 
@@ -111,7 +111,8 @@ impl Scheduler for FqCodel {
         }
     }
 
-    /// RFC 8290 §4.2. Where the RFC serves a sub-queue and finds it empty, this finds it empty as it looks for the next.
+    /// RFC 8290 §4.2. Where the RFC serves a sub-queue and finds it empty, this finds it empty as it looks for the
+    /// next.
     fn next(&mut self, sub_queues: &[SubQueue], _: Instant) -> Option<usize> {
         loop {
             let is_new = !self.new.is_empty();

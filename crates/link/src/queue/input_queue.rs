@@ -1,4 +1,4 @@
-//! The input queue: the packets that wait, the limits, and what the discipline decides.
+//! The input queue: the waiting packets, the limits, and the discipline's decisions.
 
 use units::{Bytes, Instant, Rate, Stream};
 
@@ -29,7 +29,7 @@ pub(crate) struct ArrivingPacket {
     pub(crate) keys: Keys,
 }
 
-/// What happens to a packet that arrives.
+/// The treatment of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// It is let in.
@@ -103,7 +103,7 @@ impl InputQueue {
         self.limits.overflow()
     }
 
-    /// The policy's moving average, if it keeps one; that of a sub-queue is not told.
+    /// The policy's moving average, if it keeps one; sub-queues' averages are not reported.
     #[inline]
     pub(crate) fn average(&self) -> Option<f64> {
         match &self.discipline {
@@ -117,7 +117,7 @@ impl InputQueue {
         self.limits.hold_back(self.len, self.bytes)
     }
 
-    /// What happens to a packet that arrives: the discipline decides first, then the limits.
+    /// The treatment of an arriving packet: the discipline decides first, then the limits.
     #[inline]
     pub(crate) fn admission(&mut self, packet: &ArrivingPacket) -> Admission {
         if let ActiveDiscipline::Classful(queue) = &mut self.discipline {
@@ -152,7 +152,7 @@ impl InputQueue {
         }
     }
 
-    /// What happens to a packet that finds no room.
+    /// The treatment of a packet that finds no room.
     #[cold]
     fn at_limit(&self) -> Admission {
         let makes_room = match &self.discipline {
@@ -186,7 +186,7 @@ impl InputQueue {
         }
     }
 
-    /// Takes out a packet that the one which arrived last makes redundant, if there is one.
+    /// Takes out a packet that the last arrived one makes redundant, if there is one.
     #[inline]
     pub(crate) fn take_superseded(&mut self) -> Option<QueuedPacket> {
         let ActiveDiscipline::Classful(queue) = &mut self.discipline else { return None };
@@ -218,7 +218,7 @@ impl InputQueue {
         head.map(|head| head.size)
     }
 
-    /// Takes the next packet, and what the discipline decides about it; called only while packets wait.
+    /// Takes the next packet, with the discipline's decision on it; called only while packets wait.
     #[inline]
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(QueuedPacket, Decision)> {
         let (head, decision) = match &mut self.discipline {
@@ -230,7 +230,7 @@ impl InputQueue {
         Some((head, decision))
     }
 
-    /// The packet that arrived last need not wait: what the discipline decides about its leaving.
+    /// The discipline's decision on the departure of the last arrived packet, which need not wait.
     #[inline]
     pub(crate) fn pass_through(&mut self, now: Instant, packet: &QueuedPacket) -> Decision {
         match &mut self.discipline {

@@ -1,4 +1,4 @@
-//! The limits of a queue, and what a full queue asks of its upstream neighbour.
+//! The limits of a queue, and the effect of a full queue on its upstream neighbour.
 
 use units::Bytes;
 use units::text::QueueLimit;
@@ -31,13 +31,13 @@ impl Limits {
         }
     }
 
-    /// What happens at the limit.
+    /// Action at the limit.
     pub(crate) const fn overflow(&self) -> Overflow {
         self.overflow
     }
 
-    /// Whether a packet of `size` may wait beside `len` packets of `bytes`. Under flow control one more packet always
-    /// fits below the limit, as the upstream neighbour cannot know how much room its size needs.
+    /// Whether a packet of `size` may wait with `len` packets of `bytes`. Under flow control one more packet always
+    /// fits below the limit, because the upstream neighbour does not know the room.
     #[inline]
     pub(crate) fn has_room(&self, len: u32, bytes: Bytes, size: Bytes) -> bool {
         if self.overflow == Overflow::FlowControl {

@@ -49,7 +49,7 @@ pub struct Parameters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discard {
-    /// The one that comes.
+    /// The arriving packet.
     #[default]
     Arriving,
     /// The oldest one, so that the sender learns of it sooner.

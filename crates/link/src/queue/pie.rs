@@ -71,7 +71,7 @@ pub(super) struct Pie {
     parameters: Parameters,
     stream: Stream,
     pub(super) drop_prob: f64,
-    /// What has been drawn against since the last drop.
+    /// Sum of the probabilities since the last drop.
     accu_prob: f64,
     pub(super) burst_allowance: Duration,
     qdelay: Duration,
@@ -93,8 +93,8 @@ impl Pie {
         }
     }
 
-    /// Makes the updates that were due before now. What they look at changed at no other time than
-    /// when packets left, so they come out as if made in time.
+    /// Makes the updates that were due before now. Their inputs change only when packets leave, so that the result is
+    /// the same as on time.
     pub(super) fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             self.update();
@@ -135,8 +135,8 @@ impl Pie {
         self.drop_prob == 0.0 && self.qdelay < half && self.qdelay_old < half
     }
 
-    /// The controller's step: proportional to the distance and to the trend, small where the
-    /// probability is small (§4.2), and bounded where it is large (§5.5).
+    /// The controller's step: proportional to the deviation and to the trend, small if the probability is small (§4.2),
+    /// and bounded if it is large (§5.5).
     fn change(&self) -> f64 {
         let seconds = |delay: Duration| delay.as_nanos() as f64 / 1e9;
         let distance = seconds(self.qdelay) - seconds(self.parameters.target);
@@ -204,7 +204,7 @@ const DECAY: f64 = 0.98;
 /// Below this the decay never ends; Linux and FreeBSD round to zero likewise in fixed point.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// RFC 8033 §5.5: from 10 % on the probability grows by no more than this in an update.
+/// RFC 8033 §5.5: from 10 % on the probability grows by at most this in an update.
 const MAX_STEP: f64 = 0.02;
 
 /// RFC 8033 §5.1: MARK_ECNTH.
@@ -214,7 +214,7 @@ const MARK_ECN_TH: f64 = 0.1;
 const LEAST_ACCUMULATED: f64 = 0.85;
 const MOST_ACCUMULATED: f64 = 8.5;
 
-/// RFC 8033 §4.2: by how much the step shrinks at small probabilities.
+/// RFC 8033 §4.2: divisor of the step at small probabilities.
 fn tuning(drop_prob: f64) -> f64 {
     const STEPS: [(f64, f64); 6] =
         [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];

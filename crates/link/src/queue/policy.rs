@@ -12,12 +12,12 @@ pub trait Policy: Debug + Send {
     /// A packet arrives. Called for every packet, whether or not the limits let it in.
     fn on_arrival(&mut self, arrival: &Arrival) -> Decision;
 
-    /// The packet at the head leaves the line; it is dropped instead if the decision says so.
+    /// The packet at the head leaves the queue; it is dropped instead if that is the decision.
     fn on_departure(&mut self, _departure: &Departure) -> Decision {
         Decision::Pass
     }
 
-    /// The packet at the head was removed: it was too old, or made room for another. `left` packets stay behind.
+    /// The packet at the head was removed: it was too old, or made room for another. `left` packets remain.
     fn on_removal(&mut self, _now: Instant, _left: u32) {}
 
     /// Which packet is dropped when one arrives and there is no room.
@@ -56,13 +56,13 @@ pub struct Arrival {
     pub queued_bytes: Bytes,
     /// Whether the limits have room for it. If not, it is an overflow unless the policy drops it first.
     pub has_room: bool,
-    /// Since when the link has had nothing to transmit, if it has nothing.
+    /// Start of the link's idle time, if it is idle.
     pub idle_since: Option<Instant>,
     /// The link's base rate, if it has one.
     pub rate: Option<Rate>,
 }
 
-/// A packet that leaves a line, and what stays behind.
+/// A packet that leaves a queue, and the remaining ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
     /// When it leaves.
@@ -73,21 +73,21 @@ pub struct Departure {
     pub ecn: Ecn,
     /// How long it was in the queue.
     pub waited: Duration,
-    /// Packets left behind.
+    /// Packets that remain.
     pub left: u32,
     /// Their bytes, framing included.
     pub left_bytes: Bytes,
 }
 
-/// What a policy decides about a packet.
+/// A policy's decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The packet goes on.
+    /// The packet continues.
     Pass,
-    /// The packet goes on, marked as having met congestion. Only for packets that are ECN-capable.
+    /// The packet continues with a CE mark. Only for ECN-capable packets.
     Mark(DropRule),
     /// The packet is dropped.
     Drop(DropRule),
-    /// The packet goes on, and the packet at the head is dropped, if there is one. On arrival only.
+    /// The packet continues, and the packet at the head is dropped, if there is one. On arrival only.
     DropOldest(DropRule),
 }

@@ -1,6 +1,6 @@
-//! Priority: of the packets that wait, those of the highest traffic class leave first, however long the others have
-//! waited. All classes share the queue's limit. A packet that finds it reached takes the place of the oldest packet of the
-//! lowest class that waits; if that class is not below its own, the arriving packet is dropped.
+//! Priority: waiting packets of the highest traffic class leave first, however long the others have waited. All classes
+//! share the queue's limit. At the limit, an arriving packet replaces the oldest packet of the lowest waiting class; if
+//! that class is not below its own, the arriving packet is dropped.
 
 use units::{Bytes, Instant, Stream};
 

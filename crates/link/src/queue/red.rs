@@ -1,15 +1,15 @@
 //! RED: random early detection (Floyd and Jacobson 1993, "Random Early Detection Gateways for
 //! Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), figure 2).
 //!
-//! The moving average of the queue's length, in packets or in bytes, decides: below `min` no packet is
-//! dropped, from `max` on every packet, and between them with a probability that grows with the average
-//! and with the packets since the last drop, which spreads the drops evenly. While the queue is empty
-//! the average falls as if small packets had gone by. Sarolahti 2000, Table 11, gives the parameters
-//! in the order in which they stand here. With a weight of 1 the average is the instantaneous length.
+//! The moving average of the queue's length, in packets or in bytes, decides: below `min` no packet is dropped, from
+//! `max` on every packet, and between them with a probability that grows with the average and with the packets since
+//! the last drop, which spreads the drops evenly. While the queue is empty the average falls as if small packets had
+//! passed. Sarolahti 2000, Table 11, gives the parameters in this order. With a weight of 1 the average is the
+//! instantaneous length.
 //!
-//! Gentle: from `max` to twice `max` the probability grows on from `max_probability` to 1 (Floyd 2000,
-//! "Recommendation on using the gentle_ variant of RED"). With ECN, what would be dropped below `max`
-//! is marked; from `max` on it is dropped (RFC 3168 §7).
+//! Gentle: from `max` to twice `max` the probability grows from `max_probability` to 1 (Floyd 2000, "Recommendation on
+//! using the gentle_ variant of RED"). With ECN, packets are marked instead of dropped below `max`; from `max` on they
+//! are dropped (RFC 3168 §7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ impl Red {
         number(length(arrival.queued, arrival.queued_bytes, self.parameters.min)) as f64
     }
 
-    /// The paper's m: how many small packets could have been transmitted in an idle time.
+    /// The paper's m: number of small packets that could have been transmitted in an idle time.
     fn packets_in(&self, idle: Duration, arrival: &Arrival) -> f64 {
         if idle.is_zero() {
             return 0.0;

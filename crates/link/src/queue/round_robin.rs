@@ -2,8 +2,8 @@
 
 use super::sub_queue::SubQueue;
 
-/// Serves each sub-queue that is not empty as many packets as its weight, then the next. What a sub-queue does not use of
-/// its turn is lost.
+/// Sends as many packets of each non-empty sub-queue as its weight, then those of the next. The unused part of a turn
+/// is lost.
 #[derive(Debug, Default)]
 pub(super) struct RoundRobin {
     current: usize,

@@ -23,7 +23,7 @@ pub struct Keys {
     pub ecn: Ecn,
     /// Its differentiated services code point.
     pub dscp: u8,
-    /// What it acknowledges, if it is nothing but an ACK.
+    /// Its acknowledgment, if it is a pure ACK.
     pub ack: Option<PureAck>,
 }
 
@@ -44,13 +44,13 @@ pub trait Scheduler: Debug + Send {
         true
     }
 
-    /// What is decided about a packet that arrives at this sub-queue. Its policy decides, unless what is decided depends
-    /// on more than its sub-queue.
+    /// The decision on a packet that arrives at this sub-queue. Its policy decides, unless the decision depends on more
+    /// than its sub-queue.
     fn on_arrival(&mut self, sub_queues: &mut [SubQueue], sub_queue: usize, arrival: &Arrival) -> Decision {
         sub_queues[sub_queue].on_arrival(arrival)
     }
 
-    /// What is decided about the packet that was at the head of this sub-queue and leaves it.
+    /// The decision on the packet that leaves this sub-queue's head.
     fn on_departure(
         &mut self,
         sub_queues: &mut [SubQueue],
@@ -63,14 +63,14 @@ pub trait Scheduler: Debug + Send {
     /// A packet waits in this sub-queue.
     fn on_queued(&mut self, _sub_queue: usize) {}
 
-    /// The place in this sub-queue, from its head, of a packet that the one which has just been queued there makes
-    /// redundant, and which is dropped. Asked until there is none.
+    /// The position in this sub-queue, from its head, of a packet that the last queued one makes redundant, and that is
+    /// dropped. Called until there is none.
     fn superseded(&mut self, _sub_queue: usize) -> Option<usize> {
         None
     }
 
-    /// The sub-queue, not an empty one, whose head leaves next; none before [`ready_at`](Self::ready_at). Called only while
-    /// packets wait.
+    /// The sub-queue, not an empty one, whose head leaves next; none before [`ready_at`](Self::ready_at). Called only
+    /// while packets wait.
     fn next(&mut self, sub_queues: &[SubQueue], now: Instant) -> Option<usize>;
 
     /// When the next packet may leave, if the scheduler shapes.

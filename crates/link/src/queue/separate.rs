@@ -1,6 +1,6 @@
-//! A queue of its own for each user, or for each flow: as a radio network buffers for each bearer.
-//! Each has its limit and its discipline; they are served by turns, a packet each. The limit of the
-//! whole queue holds beside.
+//! A separate queue for each user, or for each flow, like the buffers of a radio network for each bearer. Each has its
+//! limit and its discipline; they are served in turn, one packet each. The limit of the whole queue applies in
+//! addition.
 
 use std::collections::BTreeMap;
 
@@ -22,22 +22,22 @@ pub const ENTRY: Entry = Entry {
     source: "the dedicated buffers of a radio network; Nagle 1987 (RFC 970)",
 };
 
-/// What the queues are for, and what holds in each.
+/// The key of the queues, and the settings of each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// What packets in one queue have in common.
+    /// The common key of packets in one queue.
     pub by: By,
-    /// The most that may wait in each; a time is what the whole link transmits in it. Without it, no limit but that of the
+    /// Limit of each queue; a time means the data that the whole link transmits in it. Default: only the limit of the
     /// whole queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueLimit>,
-    /// The discipline of each: one that serves in order.
+    /// The discipline of each, which must serve in order.
     #[serde(default)]
     pub discipline: Box<Discipline>,
 }
 
-/// What packets in one queue have in common.
+/// The common key of packets in one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {

@@ -1,4 +1,4 @@
-//! What can be set on the input queue.
+//! The configuration of the input queue.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,13 +18,13 @@ pub struct Queue {
     /// A second limit, in bytes, where both packets and bytes are limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_bytes: Option<Bytes>,
-    /// Whether the packet in transmission is one of those that a limit in packets counts, as in the drop-tail queue of
-    /// ns-2; without it, only those that wait are.
+    /// Whether a limit in packets counts the packet in transmission, as in the drop-tail queue of ns-2. Default: only
+    /// waiting packets count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub counts_transmission: bool,
-    /// Who is dropped, and when.
+    /// The discipline: which packets are dropped, and when.
     pub discipline: Discipline,
-    /// What happens to a packet that finds the queue at its limit.
+    /// Treatment of a packet that finds the queue at its limit.
     pub overflow: Overflow,
 }
 
@@ -38,11 +38,11 @@ impl Queue {
     }
 }
 
-/// What happens to a packet that finds the queue at its limit.
+/// Treatment of a packet that finds the queue at its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overflow {
-    /// It is dropped, and all goes on.
+    /// It is dropped.
     #[default]
     Drop,
     /// It is dropped, and the run stops.

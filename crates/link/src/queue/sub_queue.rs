@@ -59,7 +59,7 @@ impl SubQueue {
         self.fifo.head().map(|head| head.arrived)
     }
 
-    /// Takes the next packet, and what the policy decides about it.
+    /// Takes the next packet, with the policy's decision on it.
     #[inline]
     pub(super) fn pop(&mut self, now: Instant) -> Option<(QueuedPacket, Decision)> {
         let (head, departure) = self.take_head(now)?;
@@ -86,7 +86,7 @@ impl SubQueue {
         }
     }
 
-    /// What the policy decides about a packet that leaves.
+    /// The policy's decision on a departing packet.
     #[inline]
     pub(super) fn on_departure(&mut self, departure: &Departure) -> Decision {
         self.policy.on_departure(departure)

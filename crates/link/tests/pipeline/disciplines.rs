@@ -23,7 +23,7 @@ fn class(class: u8, size: u64) -> TestPacket {
     TestPacket { class, ..TestPacket::new(0, size) }
 }
 
-/// Bytes delivered to each, among the first so many packets.
+/// Bytes delivered to each user, among the `first` packets.
 fn bytes_of(driver: &Driver, who: u64, first: usize) -> u64 {
     let packets = driver.out.iter().take(first).map(|(_, packet)| packet);
     packets.filter(|packet| packet.who == who).map(|packet| packet.size).sum()
@@ -45,7 +45,7 @@ fn front_drop_takes_as_many_as_the_new_one_needs() {
     driver.send(Instant::START, 200);
     driver.send(Instant::START, 300);
     driver.run();
-    // 5 is larger than the queue: nobody's going would make room, but all went before that was known.
+    // 5 is larger than the queue: no removal would make room, but all packets were removed before that was known.
     assert_eq!(driver.who("queue_drop"), [2, 3, 4, 5]);
 }
 

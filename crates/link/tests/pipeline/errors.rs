@@ -1,4 +1,4 @@
-//! The error stage and the output dropper: how often, whom, and what then.
+//! The error stage and the output dropper: their rates, their packets, and their effects.
 
 use link::{DelayCause, ErrorCause, Event};
 use serde_json::{Value, json};

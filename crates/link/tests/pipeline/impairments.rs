@@ -333,7 +333,7 @@ fn under_flow_control_an_expiry_tells_upstream_that_there_is_room() {
     assert!(driver.link.can_accept());
 }
 
-/// Who is hit by the errors, with other stages there or not.
+/// The packets hit by errors, with and without other stages.
 fn hit_by_errors(more: Value) -> Vec<(Instant, u64)> {
     let mut table = json!({ "errors": { "probability": 0.05, "burst": 2, "effect": "drop" } });
     table.as_object_mut().expect("a table").extend(more.as_object().expect("a table").clone());

@@ -159,8 +159,8 @@ fn counted(driver: &Driver, traffic: &[(u64, u64)]) -> Counters {
     }
 }
 
-/// Who was delayed beyond the propagation, and by how much, without those of no length and those that
-/// the error stage then dropped at once.
+/// The packets delayed beyond the propagation, with their delays, without delays of zero and packets that the error
+/// stage then dropped at once.
 fn error_delays(journal: &EventLog) -> Vec<(u64, Duration)> {
     let here = [ErrorCause::Random, ErrorCause::Scripted, ErrorCause::Outage];
     let at_once = |event: &Event| matches!(event, Event::ErrorDropped { cause } if here.contains(cause));

@@ -169,7 +169,7 @@ fn a_reset_loses_the_link_layers_buffers_and_leaves_the_queue() {
     let mut driver = driver(table(false));
     driver.send_many(ms(50), 20, 5);
     driver.run();
-    // At 100 ms two are out, the third is being sent with the fourth behind it, the fifth is queued.
+    // At 100 ms two are out, the third is being sent with the fourth after it, the fifth is queued.
     let mut gone: Vec<u64> = lost(&driver, ErrorCause::Reset).iter().map(|entry| entry.1).collect();
     gone.sort_unstable();
     assert_eq!(gone, [1, 2, 3, 4]);

@@ -1,5 +1,5 @@
-//! Seawind's semantics (Sarolahti 2000, chapter 4): buffers of whole packets, and an error delay
-//! that holds all that come behind.
+//! Seawind's semantics (Sarolahti 2000, chapter 4): buffers of whole packets, and an error delay that holds all later
+//! packets.
 
 use serde_json::{Value, json};
 use units::{Duration, Instant};
@@ -112,7 +112,7 @@ fn a_packet_larger_than_the_send_buffer_passes_alone() {
 
 /// Keeps `window` packets of 296 bytes outstanding, each delivery answered by an ACK of 40 bytes
 /// that crosses the other direction and takes `hosts` more, each ACK by the next packet. The window
-/// opens by one packet a second. Answers how many packets were dropped in 100 s.
+/// opens by one packet a second. Returns the number of packets dropped in 100 s.
 fn drops_with_window(window: u64, held_until: &str, hosts: Duration) -> u64 {
     let buffer = json!({ "send_buffer": { "limit": "1220 bytes", "held_until": held_until } });
     let mut data = Driver::new(&baseline(3, buffer), 1);
@@ -145,9 +145,9 @@ fn held_until_transmission_the_pipe_holds_the_queue_and_five() {
     assert_eq!(drops_with_window(9, "transmission", Duration::ZERO), 1);
 }
 
-// With places held until delivery that fifth packet is the one whose ACK is on its way; it is there
-// when a packet comes only if the way back takes as long as a transmission: 13.3 ms more than the
-// link alone, which the emulator's hosts and timers added.
+// With places held until delivery the fifth packet is the one whose ACK is in flight; it is counted when a packet
+// arrives only if the way back takes as long as a transmission: 13.3 ms more than the link alone, which the emulator's
+// hosts and timers added.
 #[test]
 fn held_until_delivery_the_fifth_packet_of_the_pipe_is_the_one_being_acknowledged() {
     let hosts = Duration::from_millis(14);

@@ -64,7 +64,7 @@ impl Packet for TestPacket {
     }
 }
 
-/// Writes every event down: when, to whom, what.
+/// Records every event with its time and packet.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct EventLog(pub(crate) Vec<(Instant, u64, Event)>);
 
@@ -78,7 +78,7 @@ impl Observer<TestPacket> for EventLog {
 pub(crate) struct Driver {
     pub(crate) link: Link<TestPacket>,
     pub(crate) journal: EventLog,
-    /// What came out, and when.
+    /// Delivered packets with their times.
     pub(crate) out: Vec<(Instant, TestPacket)>,
     pub(crate) wake_ups: u64,
     next_id: u64,
@@ -130,7 +130,7 @@ impl Driver {
         }
     }
 
-    /// Numbers and times of what came out.
+    /// Numbers and times of delivered packets.
     pub(crate) fn deliveries(&self) -> Vec<(u64, Instant)> {
         self.out.iter().map(|(at, packet)| (packet.id, *at)).collect()
     }
@@ -145,7 +145,7 @@ impl Driver {
     }
 }
 
-/// A configuration as it would stand in a file, in JSON.
+/// A configuration as in a file, in JSON.
 pub(crate) fn config(json: serde_json::Value) -> Config {
     serde_json::from_value(json).expect("a readable configuration")
 }

@@ -7,7 +7,7 @@ use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use crate::support::{TestPacket, config};
 
-/// Adds up how long packets waited in the queue.
+/// Adds up the waiting times of packets in the queue.
 #[derive(Default)]
 struct Waits {
     sum: f64,

@@ -7,15 +7,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use linux::tun::{Buffers, Tun};
 use nix::poll::{PollFd, PollFlags};
-use stacks::{HostTable, ProgramHost};
-use units::Instant;
+use units::{Instant, NodeId};
 use wire::offload::{Coalesced, Segments, VirtioNetHeader, segments};
+use workload::{HostTable, ProgramHost};
 
 use crate::drive::bridge::Bridge;
 use crate::drive::network::Network;
 use crate::machines::Tunnel;
 use crate::run::host;
-use crate::workload::kernel_hosts::KernelHosts;
+use crate::workload::KernelHosts;
 
 /// The device by which a kernel's packets are read and written.
 #[derive(Clone, Copy)]
@@ -82,15 +82,15 @@ pub(crate) enum Attachment<'a> {
 /// The hosts of programs of which at least one has a stack in this process, by their nodes.
 pub(crate) struct Attached<'a, 'b> {
     /// The nodes of the network's hosts.
-    pub(crate) nodes: &'a [usize],
+    pub(crate) nodes: &'a [NodeId],
     /// The attachments of these hosts.
     pub(crate) attachments: &'a mut [Attachment<'b>],
-    /// The kernels that have the other ends of such programs.
+    /// Proxies for the kernels at the other sides.
     pub(crate) kernels: &'a mut KernelHosts,
 }
 
 impl HostTable for Attached<'_, '_> {
-    fn host(&mut self, node: usize) -> Option<&mut dyn ProgramHost> {
+    fn host(&mut self, node: NodeId) -> Option<&mut dyn ProgramHost> {
         let place = self.nodes.iter().position(|known| *known == node)?;
         match &mut self.attachments[place] {
             Attachment::Stack(host) => Some(&mut **host),
@@ -105,13 +105,13 @@ impl HostTable for Attached<'_, '_> {
 pub(crate) fn attach<'a>(
     network: &Network,
     kernels: &'a [host::Host],
-    tunnel: &dyn Fn(usize) -> Option<&'a Tunnel>,
-    stacks: Vec<(usize, stacks::Host)>,
-    is_in_process: &dyn Fn(usize) -> bool,
+    tunnel: &dyn Fn(NodeId) -> Option<&'a Tunnel>,
+    stacks: Vec<(NodeId, stacks::Host)>,
+    is_in_process: &dyn Fn(NodeId) -> bool,
 ) -> Vec<Attachment<'a>> {
     let mut devices = kernels.iter().map(|kernel| &kernel.tun);
-    let mut stacks: BTreeMap<usize, stacks::Host> = stacks.into_iter().collect();
-    let attachment = |node: &usize| match stacks.remove(node) {
+    let mut stacks: BTreeMap<NodeId, stacks::Host> = stacks.into_iter().collect();
+    let attachment = |node: &NodeId| match stacks.remove(node) {
         Some(host) => Attachment::Stack(Box::new(host)),
         None if is_in_process(*node) => Attachment::Nothing,
         None => match tunnel(*node) {

@@ -6,8 +6,9 @@ use std::os::fd::AsFd;
 
 use linux::tun::Buffers;
 use nix::poll::{PollFd, PollFlags};
-use stacks::{HostCaptures, ProgramOutcome, Programs};
-use units::{Duration, Instant};
+use stacks::{HostCaptures, Programs};
+use units::{Duration, FlowId, Instant, NodeId};
+use workload::ProgramOutcome;
 
 use crate::clock::Clock;
 use crate::drive::attachment::{Attached, Attachment, Device};
@@ -15,8 +16,7 @@ use crate::drive::lateness::LatenessRecorder;
 use crate::drive::network::Network;
 use crate::drive::outgoing::{Outgoing, together};
 use crate::drive::waiting::{ArrivalTimes, Waiting};
-use crate::workload::kernel_hosts::KernelHosts;
-use crate::workload::{HalfRan, StackHalves};
+use crate::workload::{GRACE, KernelHosts, ProgramReport, StackReplicas};
 
 /// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order
 /// of the network.
@@ -27,10 +27,10 @@ pub(crate) struct Driver<'a> {
     pub(crate) attachments: Vec<Attachment<'a>>,
     /// The programs of flows over stacks in this process.
     pub(crate) programs: Programs,
-    /// The kernels that have the other ends of some of them.
+    /// The kernels at the other ends of some of these programs.
     pub(crate) kernel_hosts: KernelHosts,
-    /// The halves of programs over stacks in this process, by the places of their hosts.
-    halves: BTreeMap<usize, StackHalves>,
+    /// The copies of programs over stacks in this process, by the places of their hosts.
+    replicas: BTreeMap<usize, StackReplicas>,
     clock: Clock,
     /// Whether a stack has more to send than a batch, or a program more to do.
     stacks_have_more: bool,
@@ -46,11 +46,11 @@ pub(crate) struct Driver<'a> {
 enum WakeReason {
     /// A device has a packet.
     Packet,
-    /// Something has happened at the other end of a program.
+    /// An event has happened at the other end of a program.
     Program,
     /// A host's thread has sent a report.
     Report,
-    /// The time has come.
+    /// The time was reached.
     Timeout,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Driver<'a> {
             attachments,
             programs: Programs::default(),
             kernel_hosts: KernelHosts::default(),
-            halves: BTreeMap::new(),
+            replicas: BTreeMap::new(),
             clock,
             stacks_have_more: false,
             waiting: Waiting::new(clock),
@@ -119,29 +119,29 @@ impl<'a> Driver<'a> {
         let now = self.clock.now();
         self.attachments.iter().filter_map(Attachment::stack).all(stacks::Host::is_done)
             && self.programs.is_done(&|last| now.saturating_since(last) > GRACE)
-            && self.halves.values().all(StackHalves::is_done)
+            && self.replicas.values().all(StackReplicas::is_done)
     }
 
-    /// Drives halves of programs with their hosts, by the nodes of these.
-    pub(crate) fn add_halves(&mut self, halves: BTreeMap<usize, StackHalves>) {
+    /// Drives copies of programs with their hosts, by the nodes of these.
+    pub(crate) fn add_replicas(&mut self, replicas: BTreeMap<NodeId, StackReplicas>) {
         let place = |node| self.network.nodes().iter().position(|known| *known == node);
-        self.halves = halves.into_iter().filter_map(|(node, one)| Some((place(node)?, one))).collect();
+        self.replicas = replicas.into_iter().filter_map(|(node, one)| Some((place(node)?, one))).collect();
     }
 
-    /// Ends these halves, and returns what became of them.
-    pub(crate) fn finish_halves(&mut self) -> Vec<HalfRan> {
+    /// Ends these copies, and returns their reports.
+    pub(crate) fn finish_replicas(&mut self) -> Vec<ProgramReport> {
         let now = self.clock.now();
-        let mut ran = Vec::new();
-        for (place, halves) in std::mem::take(&mut self.halves) {
+        let mut reports = Vec::new();
+        for (place, replicas) in std::mem::take(&mut self.replicas) {
             if let Attachment::Stack(host) = &mut self.attachments[place] {
-                ran.extend(halves.finish(now, host));
+                reports.extend(replicas.finish(now, host));
             }
         }
-        ran
+        reports
     }
 
-    /// Ends the programs of flows, and returns what became of them, by the places of their flows.
-    pub(crate) fn finish_programs(&mut self) -> BTreeMap<usize, ProgramOutcome> {
+    /// Ends the programs of flows, and returns their outcomes.
+    pub(crate) fn finish_programs(&mut self) -> BTreeMap<FlowId, ProgramOutcome> {
         let now = self.clock.now();
         let programs = std::mem::take(&mut self.programs);
         programs.finish_all(now, &mut self.attached().1)
@@ -162,22 +162,22 @@ impl<'a> Driver<'a> {
         self.attachments.iter().filter_map(Attachment::stack).find_map(stacks::Host::failure)
     }
 
-    /// Returns when something is due next: at once if a stack has more to send.
+    /// Returns the time at which work is due next: now if a stack has more to send.
     fn poll_timeout(&mut self) -> Option<Instant> {
         let now = self.clock.now();
         if self.stacks_have_more {
             return Some(now);
         }
         let of_stacks = self.attachments.iter_mut().filter_map(|attachment| attachment.poll_timeout(now));
-        let of_halves = self.halves.values().filter_map(StackHalves::poll_timeout);
+        let of_replicas = self.replicas.values().filter_map(StackReplicas::poll_timeout);
         of_stacks
             .chain(self.network.poll_timeout())
             .chain(self.programs.poll_timeout())
-            .chain(of_halves)
+            .chain(of_replicas)
             .min()
     }
 
-    /// Handles what is due and the packets that the hosts sent. Returns how many packets there were.
+    /// Handles what is due and the packets that the hosts sent. Returns the number of these packets.
     fn react(&mut self) -> io::Result<usize> {
         self.catch_up()?;
         self.stacks_have_more = false;
@@ -191,13 +191,13 @@ impl<'a> Driver<'a> {
         received
     }
 
-    /// Lets the programs of flows do what they can, and the stacks send what comes of it.
+    /// Lets the programs of flows act, and the stacks send what follows from it.
     fn run_programs(&mut self, now: Instant) {
         let advance =
             |(programs, mut hosts): (&mut Programs, Attached<'_, '_>)| programs.advance(now, &mut hosts);
         for _ in 0..BATCH {
             let did = advance(self.attached());
-            if !self.advance_halves(now) && !did {
+            if !self.advance_replicas(now) && !did {
                 return;
             }
             for host in 0..self.attachments.len() {
@@ -209,18 +209,18 @@ impl<'a> Driver<'a> {
         self.stacks_have_more = true;
     }
 
-    /// Lets the halves of programs do what they can. Returns whether there was anything.
-    fn advance_halves(&mut self, now: Instant) -> bool {
+    /// Lets the copies of programs act. Returns whether one did.
+    fn advance_replicas(&mut self, now: Instant) -> bool {
         let mut did = false;
-        for (place, halves) in &mut self.halves {
+        for (place, replicas) in &mut self.replicas {
             if let Attachment::Stack(host) = &mut self.attachments[*place] {
-                did |= halves.advance(now, host);
+                did |= replicas.advance(now, host);
             }
         }
         did
     }
 
-    /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
+    /// Wakes the stack of a host if it is due, and takes the packets that the host sends.
     fn receive(&mut self, host: usize) -> io::Result<usize> {
         match self.attachments[host] {
             Attachment::Device(device) => self.receive_from_device(host, device),
@@ -238,7 +238,7 @@ impl<'a> Driver<'a> {
         Ok(sent)
     }
 
-    /// Lets a stack send a batch of what it can, as long as its link takes it. Returns how many packets there were.
+    /// Lets a stack send a batch of packets while its link accepts them. Returns their number.
     fn send_from_stack(&mut self, host: usize, now: Instant) -> usize {
         for sent in 0..BATCH {
             if !self.network.accepts(host) {
@@ -253,7 +253,8 @@ impl<'a> Driver<'a> {
         BATCH
     }
 
-    /// Reads a batch of packets from a device; each enters the network at the time of its reading, or when it woke us.
+    /// Reads a batch of packets from a device. Each enters the network at its arrival time if that is known, and
+    /// otherwise at the time of its reading.
     fn receive_from_device(&mut self, host: usize, device: Device<'_>) -> io::Result<usize> {
         let (mut received, mut reads) = (0, 0);
         while received < BATCH && self.network.accepts(host) {
@@ -289,7 +290,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Gives the packets that have arrived to the hosts, and notes drops and delays of others.
+    /// Gives the packets that have arrived to the hosts, and captures drops and delays of others.
     fn deliver(&mut self) -> io::Result<()> {
         while let Some((host, packet)) = self.network.poll_delivery() {
             let now = self.clock.now();
@@ -302,11 +303,11 @@ impl<'a> Driver<'a> {
                 Attachment::Programs(bridge) => bridge.handle_packet(now, &packet.bytes.to_bytes()),
                 Attachment::Nothing => {}
             }
-            // What is captured at a host is captured in order.
+            // The packets of a host are captured in order.
             self.arrivals.forget_wait();
             self.lateness.record(packet.due, now);
             self.captures.handle_received(now, host, &packet);
-            // A stack answers each packet before the next one comes.
+            // A stack answers each packet before the next is handled.
             self.send_from_stack(host, now);
             self.run_programs(now);
         }
@@ -340,13 +341,13 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Waits until `time` and handles what the network does then, or until there is something to do.
+    /// Waits until `time` and handles what is due then, or until a descriptor is readable.
     fn wait(&mut self, reports: &impl AsFd, time: Instant) -> io::Result<WakeReason> {
         let mut descriptors = descriptors(reports, &self.attachments, &self.network);
-        // Behind all others: where there is a packet too, that is what ended the wait.
+        // After all others: if there is a packet too, the packet ended the wait.
         let packets = descriptors.len();
         descriptors.extend(self.kernel_hosts.descriptor().map(|one| PollFd::new(one, PollFlags::POLLIN)));
-        descriptors.extend(self.halves.values().flat_map(StackHalves::descriptors));
+        descriptors.extend(self.replicas.values().flat_map(StackReplicas::descriptors));
         let Some(ready) = self.waiting.wait(&mut descriptors, time)? else {
             drop(descriptors);
             self.network.handle_timeout(time);
@@ -376,13 +377,12 @@ fn descriptors<'b>(
     std::iter::once(PollFd::new(reports.as_fd(), PollFlags::POLLIN)).chain(waited_for).collect()
 }
 
-/// Packets read from one device before the next device is served, and turns of programs before the network has its own.
+/// Number of packets read from one device before the next is served, and of turns of programs before the network is
+/// served.
 const BATCH: usize = 64;
-/// Reads before what is due is delivered: one after another the kernel's reads and its writes are each faster.
+/// Number of reads before packets that are due are delivered: consecutive reads, and consecutive writes, are faster
+/// than alternating ones.
 const FEW: usize = 8;
-/// How long a program that is done waits for a datagram after the last one: it does not learn of losses. What is then
-/// still on a link is waited for by the run.
-const GRACE: Duration = Duration::from_secs(1);
-/// A run is drained when the hosts send nothing for this long and no packet is in transit: Linux delays acknowledgments
-/// by 40 ms (TCP_DELACK_MIN).
+/// Silence of the hosts after which a run is drained if no packet is in transit: Linux delays acknowledgments by 40 ms
+/// (TCP_DELACK_MIN).
 const QUIET: Duration = Duration::from_millis(50);

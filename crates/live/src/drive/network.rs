@@ -1,7 +1,7 @@
 //! The scenario's links between real hosts: a `sim::World` whose hosts are external nodes.
 
 use sim::{ExternalEvent, ExternalPacket, LinkSpec, NodeKind, ObservedFlow, Outcome, Spec, World};
-use units::{Bytes, Instant, PacketId};
+use units::{Bytes, Instant, NodeId, PacketId};
 use wire::offload::RawPacket;
 
 use crate::LiveError;
@@ -14,7 +14,7 @@ use crate::LiveError;
 pub(crate) struct Network {
     world: World,
     /// The node of each host.
-    nodes: Vec<usize>,
+    nodes: Vec<NodeId>,
     /// The names of all nodes.
     names: Vec<String>,
     /// Whether the world has flows of its own besides those of the hosts.
@@ -26,16 +26,16 @@ pub(crate) struct Network {
 impl Network {
     /// Builds the links of `spec`, with its simulated nodes and the flows between them. The other flows run in the
     /// hosts, not here.
-    pub(crate) fn new(spec: &Spec, is_simulated: &dyn Fn(usize) -> bool) -> Result<Self, LiveError> {
+    pub(crate) fn new(spec: &Spec, is_simulated: &dyn Fn(NodeId) -> bool) -> Result<Self, LiveError> {
         let mut spec = spec.clone();
         spec.flows.retain(|flow| is_simulated(flow.from));
         let mut nodes = Vec::new();
-        for (index, node) in spec.nodes.iter_mut().enumerate() {
+        for (id, node) in (0..).map(NodeId::new).zip(&mut spec.nodes) {
             if let NodeKind::Host { address } = node.kind
-                && !is_simulated(index)
+                && !is_simulated(id)
             {
                 node.kind = NodeKind::External { address };
-                nodes.push(index);
+                nodes.push(id);
             }
         }
         let simulates = !spec.flows.is_empty();
@@ -91,12 +91,12 @@ impl Network {
     }
 
     /// Returns the name of a node.
-    pub(crate) fn name(&self, node: usize) -> String {
-        self.names[node].clone()
+    pub(crate) fn name(&self, node: NodeId) -> String {
+        self.names[node.index()].clone()
     }
 
     /// Returns the nodes of the hosts.
-    pub(crate) fn nodes(&self) -> &[usize] {
+    pub(crate) fn nodes(&self) -> &[NodeId] {
         &self.nodes
     }
 

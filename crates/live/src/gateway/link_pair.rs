@@ -7,7 +7,7 @@
 use link::Counters;
 use serde::Serialize;
 use sim::{ExternalFate, ExternalPacket, NodeKind, Spec, World};
-use units::{Bytes, Instant};
+use units::{Bytes, Instant, NodeId};
 use wire::offload::RawPacket;
 
 use crate::LiveError;
@@ -23,7 +23,7 @@ pub(crate) struct LinkPair {
     /// Former worlds, which deliver their last packets.
     former: Vec<World>,
     /// The nodes of the two ends.
-    nodes: [usize; 2],
+    nodes: [NodeId; 2],
     /// The counters of the links of former worlds.
     counted: Vec<Counters>,
     losses: u64,
@@ -56,7 +56,7 @@ impl LinkPair {
     }
 
     /// Returns the nodes of the two ends, in the order of the scenario.
-    pub(crate) fn nodes(&self) -> [usize; 2] {
+    pub(crate) fn nodes(&self) -> [NodeId; 2] {
         self.nodes
     }
 
@@ -135,20 +135,22 @@ impl LinkPair {
 }
 
 /// Returns the nodes of the two hosts.
-fn ends(spec: &Spec) -> Result<[usize; 2], LiveError> {
-    let hosts: Vec<usize> =
-        (0..spec.nodes.len()).filter(|node| spec.nodes[*node].kind.address().is_some()).collect();
-    hosts.try_into().map_err(|hosts: Vec<usize>| LiveError::Ends(hosts.len()))
+fn ends(spec: &Spec) -> Result<[NodeId; 2], LiveError> {
+    let nodes = (0..).map(NodeId::new).zip(&spec.nodes);
+    let hosts = nodes.filter(|(_, node)| node.kind.address().is_some()).map(|(id, _)| id);
+    let hosts: Vec<NodeId> = hosts.collect();
+    hosts.try_into().map_err(|hosts: Vec<NodeId>| LiveError::Ends(hosts.len()))
 }
 
-fn world(spec: &Spec, ends: [usize; 2]) -> Result<World, LiveError> {
+fn world(spec: &Spec, ends: [NodeId; 2]) -> Result<World, LiveError> {
     let mut spec = spec.clone();
     spec.flows.clear();
     spec.stop = None;
     spec.record = sim::RecordSpec::default();
     for end in ends {
-        if let NodeKind::Host { address } = spec.nodes[end].kind {
-            spec.nodes[end].kind = NodeKind::External { address };
+        let kind = &mut spec.nodes[end.index()].kind;
+        if let NodeKind::Host { address } = *kind {
+            *kind = NodeKind::External { address };
         }
     }
     Ok(World::new(spec)?)

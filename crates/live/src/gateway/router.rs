@@ -10,7 +10,7 @@ use linux::scheduling::Priority;
 use linux::sysctl::Sysctls;
 use serde::Serialize;
 use sim::Spec;
-use units::Duration;
+use units::{Duration, NodeId};
 
 use crate::LiveError;
 use crate::clock::Clock;
@@ -94,8 +94,8 @@ pub fn router(spec: &Spec, options: RouterOptions<'_>) -> Result<RouterState, Li
 }
 
 /// Returns the addresses of both hosts.
-fn addresses(spec: &Spec, nodes: [usize; 2]) -> [Ipv4Addr; 2] {
-    nodes.map(|node| spec.nodes[node].kind.address().expect("the ends of a passage are hosts"))
+fn addresses(spec: &Spec, nodes: [NodeId; 2]) -> [Ipv4Addr; 2] {
+    nodes.map(|node| spec.node(node).kind.address().expect("the ends of a passage are hosts"))
 }
 
 struct Running {

@@ -1,71 +1,118 @@
-//! Lines of JSON over a pair of streams.
+//! Messages over a pair of streams.
+//!
+//! A frame is the length of the message (4 bytes), the number of a machine (2 bytes), both in network byte order, and
+//! the message (postcard's wire format). In frames of the emulator's stream the number says which part the message is
+//! for, or comes from; a part ignores it. The process between the emulator and the parts passes messages on by their
+//! headers and does not read them.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
-/// A value for one of the machines, or of one of them, as the emulator's lines have it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Numbered<T> {
-    /// The machine's place in the list.
-    pub(crate) machine: usize,
-    /// What is said.
-    pub(crate) message: T,
-}
-
-/// The stream out.
+/// The stream out. Threads may share it.
 #[derive(Debug)]
-pub(crate) struct Speaker(Mutex<File>);
+pub(crate) struct FrameWriter(Mutex<File>);
 
 /// The stream in.
 #[derive(Debug)]
-pub(crate) struct Listener(BufReader<File>);
+pub(crate) struct FrameReader(BufReader<File>);
 
-impl Speaker {
+impl FrameWriter {
     pub(crate) fn new(output: OwnedFd) -> Self {
         Self(Mutex::new(File::from(output)))
     }
 
-    /// Says a value, a whole line at a time, whoever else speaks.
-    pub(crate) fn say(&self, value: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(value)?;
-        line.push(b'\n');
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
+    /// Writes a message for a machine, or of a part.
+    pub(crate) fn write(&self, machine: usize, message: &impl Serialize) -> io::Result<()> {
+        let frame = frame(machine, message)?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&frame)
     }
 }
 
-impl Listener {
+impl FrameReader {
     pub(crate) fn new(input: OwnedFd) -> Self {
         Self(BufReader::new(File::from(input)))
     }
 
-    /// Waits for the next value; none at the end of the stream.
-    pub(crate) fn hear<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
-        let mut line = String::new();
-        if self.0.read_line(&mut line)? == 0 || !line.ends_with('\n') {
+    /// Waits for the next message; `None` at the end of the stream. Returns it with the number of its machine.
+    pub(crate) fn read<T: DeserializeOwned>(&mut self) -> io::Result<Option<(usize, T)>> {
+        let mut header = [0; HEADER_LEN];
+        if self.fill(&mut header)?.is_none() {
             return Ok(None);
         }
-        Ok(Some(serde_json::from_str(&line)?))
+        let [a, b, c, d, high, low] = header;
+        let mut message = Vec::new();
+        let length = u32::from_be_bytes([a, b, c, d]);
+        let read = self.0.by_ref().take(u64::from(length)).read_to_end(&mut message)?;
+        if read < length as usize {
+            return Ok(None);
+        }
+        let machine = usize::from(u16::from_be_bytes([high, low]));
+        postcard::from_bytes(&message).map(|message| Some((machine, message))).map_err(malformed)
+    }
+
+    /// Fills a buffer; `None` if the stream ends first.
+    fn fill(&mut self, buffer: &mut [u8]) -> io::Result<Option<()>> {
+        match self.0.read_exact(buffer) {
+            Ok(()) => Ok(Some(())),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
+
+/// Returns the bytes of a frame.
+fn frame(machine: usize, message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let too_large = |_| io::Error::new(io::ErrorKind::InvalidInput, "a message is longer than 4 GiB");
+    let mut frame = postcard::to_extend(message, vec![0; HEADER_LEN]).map_err(malformed)?;
+    let length = u32::try_from(frame.len() - HEADER_LEN).map_err(too_large)?;
+    let machine = u16::try_from(machine).expect("a scenario has fewer machines");
+    frame[..4].copy_from_slice(&length.to_be_bytes());
+    frame[4..HEADER_LEN].copy_from_slice(&machine.to_be_bytes());
+    Ok(frame)
+}
+
+fn malformed(error: postcard::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("a message is malformed: {error}"))
+}
+
+/// Bytes of a frame's header.
+const HEADER_LEN: usize = 6;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_is_said_is_heard_until_the_end() {
+    fn streams() -> (FrameReader, FrameWriter) {
         let (input, output) = nix::unistd::pipe().unwrap();
-        let (mut listener, speaker) = (Listener::new(input), Speaker::new(output));
-        speaker.say(&Numbered { machine: 2, message: "über" }).unwrap();
-        speaker.0.lock().unwrap().write_all(b"{\"machine\": 1, \"mess").unwrap();
-        drop(speaker);
-        let heard: Numbered<String> = listener.hear().unwrap().unwrap();
-        assert_eq!((heard.machine, heard.message.as_str()), (2, "über"));
-        assert!(listener.hear::<Numbered<String>>().unwrap().is_none(), "half a line is the end");
+        (FrameReader::new(input), FrameWriter::new(output))
+    }
+
+    #[test]
+    fn messages_are_read_as_they_were_written_until_the_end() {
+        let (mut reader, writer) = streams();
+        writer.write(2, &("über", vec![0_u8, 255])).unwrap();
+        let half = &frame(1, &"a message that is cut").unwrap()[..12];
+        writer.0.lock().unwrap().write_all(half).unwrap();
+        drop(writer);
+        let read: (usize, (String, Vec<u8>)) = reader.read().unwrap().unwrap();
+        assert_eq!(read, (2, ("über".to_owned(), vec![0, 255])));
+        assert_eq!(reader.read::<String>().unwrap(), None, "half a frame is the end");
+    }
+
+    #[test]
+    fn a_header_has_length_and_machine_in_network_byte_order() {
+        assert_eq!(frame(258, &[7_u8, 8]).unwrap(), [0, 0, 0, 2, 1, 2, 7, 8]);
+    }
+
+    #[test]
+    fn a_message_of_another_type_is_malformed() {
+        let (mut reader, writer) = streams();
+        writer.write(0, &7_u8).unwrap();
+        assert_eq!(reader.read::<String>().unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 }

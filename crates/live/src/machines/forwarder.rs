@@ -10,7 +10,7 @@ use linux::scheduling::Priority;
 use linux::tun::{Buffers, Tun};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use stacks::{Corrupted, EndedTransfer};
+use stacks::{Corrupted, TransferReport};
 use units::{Duration, Instant};
 use wire::offload::Coalesced;
 
@@ -18,7 +18,7 @@ use super::device_capture::DeviceCapture;
 use super::tunnel::{Counts, Tunnel};
 use crate::clock::Clock;
 use crate::drive::waiting::Waiting;
-use crate::workload::{HalfRan, StackHalves};
+use crate::workload::{ProgramReport, StackReplicas};
 
 /// The thread, until it is ended.
 #[derive(Debug)]
@@ -48,10 +48,10 @@ pub(crate) struct Forwarded {
     pub(crate) counts: Counts,
     /// The capture at the device, if it was wanted.
     pub(crate) capture: Option<DeviceCapture>,
-    /// The ends of flows of a stack, if the host has one in this process.
-    pub(crate) stack: Option<Vec<EndedTransfer>>,
-    /// What became of the halves of programs over it, by the run's time.
-    pub(crate) halves: Vec<HalfRan>,
+    /// The report of the stack, if the host has one in this process.
+    pub(crate) stack: Option<Vec<TransferReport>>,
+    /// The reports of the copies of programs over it, by the run's time.
+    pub(crate) programs: Vec<ProgramReport>,
 }
 
 impl Forwarder {
@@ -68,7 +68,7 @@ impl Forwarder {
     /// Starts the thread of a host with a stack in this process, and of the copies of programs there. Without a stack,
     /// packets to the host vanish. `clock` is this machine's.
     pub(crate) fn start_stack(
-        stack: Option<(stacks::Host, StackHalves)>,
+        stack: Option<(stacks::Host, StackReplicas)>,
         tunnel: Tunnel,
         capture: Option<DeviceCapture>,
         clock: Clock,
@@ -137,7 +137,12 @@ impl Forwarding {
             shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
         }
         // Packets that are still in the device were sent after the end of the run.
-        Ok(Forwarded { counts: self.tunnel.counts(), capture: self.capture, stack: None, halves: Vec::new() })
+        Ok(Forwarded {
+            counts: self.tunnel.counts(),
+            capture: self.capture,
+            stack: None,
+            programs: Vec::new(),
+        })
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -179,7 +184,7 @@ impl Forwarding {
 
 /// The thread of a host with a stack in this process.
 struct StackForwarding {
-    stack: Option<(stacks::Host, StackHalves)>,
+    stack: Option<(stacks::Host, StackReplicas)>,
     tunnel: Tunnel,
     capture: Option<DeviceCapture>,
     clock: Clock,
@@ -204,11 +209,11 @@ impl StackForwarding {
         let counts = self.tunnel.counts();
         let begin = shared.begins.load(Ordering::Acquire);
         let now = self.run_time(begin);
-        let Some((mut stack, halves)) = self.stack else {
-            return Ok(Forwarded { counts, capture: self.capture, stack: None, halves: Vec::new() });
+        let Some((mut stack, replicas)) = self.stack else {
+            return Ok(Forwarded { counts, capture: self.capture, stack: None, programs: Vec::new() });
         };
-        let halves = halves.finish(now, &mut stack);
-        Ok(Forwarded { counts, capture: self.capture, stack: Some(stack.ended()), halves })
+        let programs = replicas.finish(now, &mut stack);
+        Ok(Forwarded { counts, capture: self.capture, stack: Some(stack.report()), programs })
     }
 
     /// Waits for the tunnel, for the beginning of the run, and then for what the stack is to do next.
@@ -218,16 +223,16 @@ impl StackForwarding {
         let mut next = begin;
         if now >= begin {
             let run = self.run_time(begin.as_nanos());
-            let due = self.stack.as_mut().and_then(|(stack, halves)| {
-                stack.poll_timeout(run).into_iter().chain(halves.poll_timeout()).min()
+            let due = self.stack.as_mut().and_then(|(stack, replicas)| {
+                stack.poll_timeout(run).into_iter().chain(replicas.poll_timeout()).min()
             });
             next = due.map_or(Instant::NEVER, |due| begin + due.saturating_since(Instant::START));
         }
         let latest = now + Duration::from_millis(u64::from(LONGEST_WAIT_MS));
         let mut descriptors = vec![PollFd::new(self.tunnel.as_fd(), PollFlags::POLLIN)];
         // Messages that come before the run wait until it has begun.
-        let halves = self.stack.iter().filter(|_| now >= begin).map(|(_, halves)| halves);
-        descriptors.extend(halves.flat_map(StackHalves::descriptors));
+        let replicas = self.stack.iter().filter(|_| now >= begin).map(|(_, replicas)| replicas);
+        descriptors.extend(replicas.flat_map(StackReplicas::descriptors));
         waiting.wait(&mut descriptors, next.min(latest)).map(drop)
     }
 
@@ -259,19 +264,19 @@ impl StackForwarding {
             self.send(begin);
             self.run_programs(begin);
         }
-        let Some((stack, halves)) = &self.stack else { return Ok(()) };
+        let Some((stack, replicas)) = &self.stack else { return Ok(()) };
         if let Some(wrong) = stack.failure() {
             let _ = shared.corrupted.set(wrong);
         }
-        shared.stack_is_done.store(stack.is_done() && halves.is_done(), Ordering::Release);
+        shared.stack_is_done.store(stack.is_done() && replicas.is_done(), Ordering::Release);
         Ok(())
     }
 
-    /// Lets the halves of programs do what they can, and the stack send what comes of it.
+    /// Lets the copies of programs act, and the stack send what follows from it.
     fn run_programs(&mut self, begin: u64) {
         for _ in 0..BATCH {
             let now = self.run_time(begin);
-            let did = self.stack.as_mut().is_some_and(|(stack, halves)| halves.advance(now, stack));
+            let did = self.stack.as_mut().is_some_and(|(stack, replicas)| replicas.advance(now, stack));
             if !did {
                 return;
             }

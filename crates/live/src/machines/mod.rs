@@ -32,6 +32,8 @@ pub use tunnel::Delay;
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 
+use units::NodeId;
+
 /// A fingerprint of the sources that the processes of one run must have in common: sixteen hexadecimal digits.
 pub const SOURCES: &str = env!("LASTHOP_SOURCES");
 
@@ -69,7 +71,7 @@ pub struct Machines {
 impl Machines {
     /// Returns whether a node is a host on one of them.
     #[must_use]
-    pub fn have(&self, node: usize) -> bool {
+    pub fn have(&self, node: NodeId) -> bool {
         self.machines.iter().any(|machine| machine.hosts.contains(&node))
     }
 }
@@ -84,5 +86,5 @@ pub struct Machine {
     /// The port of its first host; the ports of the others follow. Without it the system chooses.
     pub port: Option<u16>,
     /// The nodes of its hosts.
-    pub hosts: Vec<usize>,
+    pub hosts: Vec<NodeId>,
 }

@@ -7,8 +7,6 @@ use std::path::PathBuf;
 
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use super::protocol::hex;
-
 /// A file for each program.
 #[derive(Debug)]
 pub(crate) struct Outputs(Vec<File>);
@@ -25,15 +23,15 @@ impl Outputs {
         format!("/proc/self/fd/{}", self.0[place].as_raw_fd()).into()
     }
 
-    /// Returns what the files at some places hold, in hexadecimal digits.
-    pub(crate) fn texts(&self, places: &[usize]) -> Vec<(usize, String)> {
-        let text = |place: &usize| {
+    /// Returns the contents of the files at some places.
+    pub(crate) fn contents(&self, places: &[usize]) -> Vec<(usize, Vec<u8>)> {
+        let content = |place: &usize| {
             let mut content = Vec::new();
             let mut file = &self.0[*place];
             let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut content));
-            (*place, hex(&content))
+            (*place, content)
         };
-        places.iter().map(text).collect()
+        places.iter().map(content).collect()
     }
 }
 
@@ -42,9 +40,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_to_the_path_is_in_the_text() {
+    fn what_is_written_to_the_path_is_the_content() {
         let outputs = Outputs::new(2).unwrap();
         std::fs::write(outputs.path(1), b"ab").unwrap();
-        assert_eq!(outputs.texts(&[1]), [(1, "6162".to_owned())]);
+        assert_eq!(outputs.contents(&[1]), [(1, b"ab".to_vec())]);
     }
 }

@@ -3,73 +3,65 @@
 //! Both ends have the same version and the same sources, which were compared before the first of these lines
 //! (`SOURCES`); there is no other compatibility.
 
-use std::net::SocketAddrV4;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
-
 use linux::namespace::Privilege;
 use linux::sysctl::Sysctls;
-use linux::tcp_info::TcpInfo;
 use serde::{Deserialize, Serialize};
-use stacks::EndedTransfer;
-use units::Instant;
+use stacks::TransferReport;
+use units::NodeId;
 
 use super::tunnel::Counts;
-use crate::run::bulk::{Received, Sent};
-use crate::run::host::Report;
+use crate::run::report::Report;
 use crate::run::samples::Sample;
-use crate::workload::{CountersLine, Envelope, HalfRan, counters_line, counters_of};
+use crate::workload::Envelope;
 
-/// What the emulator says to a part.
+/// A message of the emulator to a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum ToPart {
-    /// Set up hosts.
+    /// Set up the hosts.
     Begin(Box<Begin>),
-    /// Start what they do.
+    /// Start the hosts' tasks.
     Start {
         /// The time at which the run begins, by the part's clock.
         at_ns: u64,
-        /// By how many nanoseconds the emulator's clock is ahead of the part's.
+        /// The offset of the emulator's clock: that clock less the part's, in nanoseconds.
         ahead_ns: i64,
     },
-    /// A host elsewhere has opened the ports of its programs.
+    /// A host on another machine has opened the ports of its programs.
     Up,
     /// Answer with [`FromPart::Pong`].
     Ping,
-    /// A message to the half of a program there.
+    /// A message to the copy of a program there.
     Message(Envelope),
-    /// End, and say what there was.
+    /// End, and send the results. The drift of the part's clock is `gained_ns` over `over_ns`.
     Stop {
-        /// How many nanoseconds the part's clock has gained.
+        /// The gain of the part's clock, in nanoseconds.
         gained_ns: i64,
-        /// In how many of the emulator's.
+        /// The time of the emulator's clock in which it gained them, in nanoseconds.
         over_ns: u64,
     },
 }
 
-/// What a part is to do.
+/// The tasks of a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Begin {
     /// The resolved scenario, as JSON.
     pub(crate) scenario: String,
     /// The hosts to set up, by node.
-    pub(crate) hosts: Vec<usize>,
-    /// The place of the first of them among all hosts that are elsewhere.
+    pub(crate) hosts: Vec<NodeId>,
+    /// The place of the first of them among all remote hosts.
     pub(crate) first: u16,
-    /// The program that is run instead of the flows, if there is one.
+    /// The program that runs instead of the flows; empty if there is none.
     pub(crate) command: Vec<String>,
-    /// Programs of all hosts, with the nodes of these.
-    pub(crate) programs: Vec<(usize, Vec<String>)>,
+    /// The programs of all hosts, with the hosts' nodes.
+    pub(crate) programs: Vec<(NodeId, Vec<String>)>,
     /// The token of the tunnels.
     pub(crate) token: String,
-    /// The port of the first tunnel, if it is chosen.
+    /// The port of the first tunnel, if the user chose it.
     pub(crate) port: Option<u16>,
 }
 
-/// What a part says to the emulator.
+/// A message of a part to the emulator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum FromPart {
     /// The hosts are set up.
     Ready(Ready),
@@ -77,149 +69,129 @@ pub(crate) enum FromPart {
     Up,
     /// The answer to [`ToPart::Ping`].
     Pong,
-    /// A message to the half of a program that is not there.
+    /// A message to the copy of a program elsewhere.
     Message(Envelope),
     /// A host's task has ended.
-    Report(ReportLine),
-    /// The part cannot go on.
+    Report(Report),
+    /// The part has failed.
     Failed {
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// The part has ended, as it was told to.
+    /// The part has ended, as ordered.
     Ended(Box<Ended>),
 }
 
-/// What a part has set up.
+/// The hosts that a part has set up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ready {
     /// The ports of the tunnels, in the order of the hosts.
     pub(crate) ports: Vec<u16>,
     /// Name and release of the kernel.
     pub(crate) kernel: String,
-    /// By what the namespaces were made.
-    pub(crate) right: Privilege,
+    /// The privilege by which the namespaces were made.
+    pub(crate) privilege: Privilege,
     /// The settings of each host as the kernel reads them back.
     pub(crate) sysctls: Vec<Sysctls>,
-    /// When the part's clock stood at zero, in nanoseconds since 1970.
+    /// The date at which the part's clock stood at zero, in nanoseconds since 1970.
     pub(crate) date_of_zero: u64,
 }
 
-/// [`Report`] as a line.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ReportLine {
-    /// A sender has ended.
-    Sent(Sent),
-    /// A receiver has ended.
-    Received(Received),
-    /// The half of a flow's program is done, or what a host with a stack in the part sends and receives.
-    Done,
-    /// The half of a flow's program has ended with the run.
-    Half(Box<HalfRan>),
-    /// The user's program has exited, with this status of wait(2).
-    Exited(i32),
-}
-
-/// What a part tells at its end.
+/// The results of a part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// Packets that its hosts' devices dropped.
+    /// Number of packets that its hosts' devices dropped.
     pub(crate) device_drops: u64,
-    /// Packets that its hosts' sockets dropped.
+    /// Number of packets that its hosts' sockets dropped.
     pub(crate) socket_drops: u64,
-    /// What its tunnels' ends counted, in the order of the hosts.
+    /// The counters of its ends of the tunnels, in the order of the hosts.
     pub(crate) counts: Vec<Counts>,
     /// Samples of the kernel's connections, by host.
-    pub(crate) samples: Vec<(String, Vec<SampleLine>)>,
-    /// What programs beside the flows wrote, by their place among all programs, in hexadecimal digits.
-    pub(crate) outputs: Vec<(usize, String)>,
-    /// Captures at the hosts' devices by name: pcapng, in hexadecimal digits.
-    pub(crate) captures: Vec<(String, String)>,
-    /// How late the hosts began.
+    pub(crate) samples: Vec<(String, Vec<Sample>)>,
+    /// The output of programs, by their places among all programs.
+    pub(crate) outputs: Vec<(usize, Vec<u8>)>,
+    /// Captures at the hosts' devices, by name, as pcapng.
+    pub(crate) captures: Vec<(String, Vec<u8>)>,
+    /// The lateness of the hosts' start, in nanoseconds.
     pub(crate) late_ns: u64,
-    /// The hosts with stacks in the part, by node, with their ends of flows.
-    pub(crate) stacks: Vec<(usize, Vec<EndedTransferLine>)>,
-}
-
-/// [`EndedTransfer`] as a line: flow, whether it sends, bytes, whether it is closed, counters.
-pub(crate) type EndedTransferLine = (usize, bool, u64, bool, Option<CountersLine>);
-
-/// Returns an end of a transfer as a line.
-pub(crate) fn ended_line(ended: &EndedTransfer) -> EndedTransferLine {
-    let counters = ended.counters.map(counters_line);
-    (ended.flow, ended.is_sender, ended.bytes, ended.is_closed, counters)
-}
-
-/// Returns the end of a transfer of a line.
-pub(crate) fn ended_of((flow, is_sender, bytes, is_closed, counters): EndedTransferLine) -> EndedTransfer {
-    EndedTransfer { flow, is_sender, bytes, is_closed, counters: counters.map(counters_of) }
-}
-
-/// [`Sample`] as a line: time, ends, counters.
-pub(crate) type SampleLine = (u64, [SocketAddrV4; 2], TcpInfo);
-
-impl From<Report> for ReportLine {
-    fn from(report: Report) -> Self {
-        match report {
-            Report::Sent(sent) => Self::Sent(sent),
-            Report::Received(received) => Self::Received(received),
-            Report::Half(half) => Self::Half(half),
-            // Whole programs run with the emulator, and so do those with a stack in its process.
-            Report::Done | Report::Ran(_) | Report::EndRan(_) => Self::Done,
-            Report::Exited(status) => Self::Exited(status.into_raw()),
-        }
-    }
-}
-
-impl From<ReportLine> for Report {
-    fn from(line: ReportLine) -> Self {
-        match line {
-            ReportLine::Sent(sent) => Self::Sent(sent),
-            ReportLine::Received(received) => Self::Received(received),
-            ReportLine::Done => Self::Done,
-            ReportLine::Half(half) => Self::Half(half),
-            ReportLine::Exited(raw) => Self::Exited(ExitStatus::from_raw(raw)),
-        }
-    }
-}
-
-/// Returns a sample of a line.
-pub(crate) fn sample((at, ends, info): SampleLine) -> Sample {
-    Sample { at: Instant::from_nanos(at), ends, info }
-}
-
-/// Returns bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-}
-
-/// Returns the bytes that hexadecimal digits stand for, up to the first that is none.
-pub(crate) fn bytes_of(digits: &str) -> Vec<u8> {
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    digits.as_bytes().chunks_exact(2).map_while(byte).collect()
+    /// The reports of the hosts with stacks in the part, by node.
+    pub(crate) stacks: Vec<(NodeId, Vec<TransferReport>)>,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::net::{Ipv4Addr, SocketAddrV4};
 
-    #[test]
-    fn bytes_survive_as_digits() {
-        assert_eq!(hex(&[0, 255, 16]), "00ff10");
-        assert_eq!(bytes_of("00ff10"), [0, 255, 16]);
-        assert_eq!(bytes_of("00zz10"), [0]);
+    use linux::tcp_info::{KernelCounts, TcpInfo};
+    use units::{Bytes, Duration, FlowId, Instant, PerSide, Side};
+    use workload::{Counters, ProgramConnection, ProgramLog, ProgramOutcome, SocketId};
+
+    use super::*;
+    use crate::workload::ProgramReport;
+
+    const END: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7);
+
+    /// Sends a message through its encoding, and returns both as texts.
+    fn both_texts<T: std::fmt::Debug + Serialize + serde::de::DeserializeOwned>(message: &T) -> [String; 2] {
+        let bytes = postcard::to_stdvec(message).unwrap();
+        [format!("{message:?}"), format!("{:?}", postcard::from_bytes::<T>(&bytes).unwrap())]
     }
 
     #[test]
-    fn an_exit_status_survives_as_a_line() {
-        let line = ReportLine::from(Report::Exited(ExitStatus::from_raw(7 << 8)));
-        let text = serde_json::to_string(&FromPart::Report(line)).unwrap();
-        assert_eq!(text, r#"{"report":{"exited":1792}}"#);
-        let FromPart::Report(line) = serde_json::from_str(&text).unwrap() else { panic!("it is a report") };
-        let Report::Exited(status) = Report::from(line) else { panic!("of an exit") };
-        assert_eq!(status.code(), Some(7));
+    fn the_results_of_a_part_survive_as_a_message() {
+        let info = TcpInfo { cwnd: 10, ssthresh: Some(7), bytes_acked: 1 << 40, ..TcpInfo::default() };
+        let sample = Sample { at: Instant::from_nanos(5), ends: [END, END], info };
+        let counters =
+            Counters { packets: 3, first_sent: Some(Instant::from_nanos(9)), ..Counters::default() };
+        let report = TransferReport {
+            flow: FlowId::new(1),
+            is_sender: true,
+            bytes: 1_000,
+            is_closed: true,
+            counters: Some(counters),
+            records: Vec::new(),
+        };
+        let ended = Ended {
+            samples: vec![("server".to_owned(), vec![sample])],
+            outputs: vec![(2, vec![0, 255])],
+            captures: vec![("server-device".to_owned(), vec![10, 13])],
+            late_ns: 77,
+            stacks: vec![(NodeId::new(3), vec![report])],
+            ..Ended::default()
+        };
+        let [sent, received] = both_texts(&FromPart::Ended(Box::new(ended)));
+        assert_eq!(sent, received);
+    }
+
+    #[test]
+    fn the_report_of_a_program_survives_as_a_message() {
+        let mut log = ProgramLog::default();
+        log.send_datagram(Instant::from_nanos(1), Side::From, Bytes(1_200));
+        let ends = PerSide::new(END, END);
+        let outcome = ProgramOutcome {
+            log,
+            is_done: true,
+            connections: vec![ProgramConnection {
+                socket: SocketId(4),
+                opener: Side::To,
+                ends,
+                records: PerSide::default(),
+            }],
+            all_closed: false,
+            received: 9,
+            counters: None,
+            broken: Some("reset".to_owned()),
+            woken_late_by: Duration::from_micros(123),
+            heard_late_by: Duration::from_nanos(1_234_567),
+        };
+        let report = ProgramReport {
+            flow: FlowId::new(0),
+            side: Side::From,
+            outcome: Some(outcome),
+            read: 8,
+            counts: KernelCounts::default(),
+        };
+        let [sent, received] = both_texts(&FromPart::Report(Report::Program(Box::new(report))));
+        assert_eq!(sent, received);
     }
 }

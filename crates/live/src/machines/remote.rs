@@ -16,18 +16,18 @@ use linux::channel::ReportSender;
 use linux::drops::Drops;
 use linux::sysctl::Sysctls;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use units::{Duration, Instant};
+use units::{Duration, Instant, NodeId};
 
-use super::control_stream::{Listener, Numbered, Speaker};
+use super::control_stream::{FrameReader, FrameWriter};
 use super::datagram::Token;
 use super::offset::{ClockSample, Drift};
-use super::protocol::{Begin, Ended, FromPart, Ready, ToPart, bytes_of};
+use super::protocol::{Begin, Ended, FromPart, Ready, ToPart};
 use super::tunnel::Tunnel;
 use super::{Machine, Machines};
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::run::host::Report;
 use crate::run::options::Options;
+use crate::run::report::Report;
 use crate::run::start_barrier::StartBarrier;
 use crate::workload::MessageBus;
 
@@ -36,7 +36,7 @@ use crate::workload::MessageBus;
 pub(crate) struct RemoteMachines {
     /// The clock of this process.
     pub(super) clock: Clock,
-    speaker: Arc<Speaker>,
+    stream: Arc<FrameWriter>,
     answers: Receiver<Answer>,
     pub(crate) parts: Vec<Peer>,
     /// The time of the last pings during the run.
@@ -67,7 +67,7 @@ pub(crate) struct Peer {
 }
 
 /// A part's answer to an order: a machine and its message, or an error if the streams have ended.
-type Answer = Result<Numbered<FromPart>, LiveError>;
+type Answer = Result<(usize, FromPart), LiveError>;
 
 type Reports = ReportSender<Result<Report, LiveError>>;
 
@@ -91,14 +91,14 @@ impl RemoteMachines {
         let names: Vec<String> = machines.machines.iter().map(|machine| machine.name.clone()).collect();
         let own_up: Arc<Vec<AtomicUsize>> = Arc::new(names.iter().map(|_| AtomicUsize::new(0)).collect());
         let told = names.iter().map(|_| Cell::new(0)).collect();
-        let speaker = Arc::new(Speaker::new(machines.streams.output));
-        send_to_machines(bus, &speaker, &machines.machines);
+        let stream = Arc::new(FrameWriter::new(machines.streams.output));
+        send_to_machines(bus, &stream, &machines.machines);
         let (own, bus) = (Arc::clone(&own_up), Arc::clone(bus));
-        let hearing = Hearing { names, reports, barrier: barrier.clone(), own_up: own, bus };
-        let answers = hearing.start(Listener::new(machines.streams.input))?;
-        let mut elsewhere = Self {
+        let reader = MessageReader { names, reports, barrier: barrier.clone(), own_up: own, bus };
+        let answers = reader.start(FrameReader::new(machines.streams.input))?;
+        let mut remote = Self {
             clock: Clock::start(),
-            speaker,
+            stream,
             answers,
             parts: Vec::new(),
             pinged: Cell::new(Instant::START),
@@ -109,17 +109,17 @@ impl RemoteMachines {
             outputs: outputs_of(options),
         };
         for (machine, begin) in begins.iter().enumerate() {
-            elsewhere.say(machine, ToPart::Begin(Box::new(begin.clone())))?;
+            remote.send(machine, ToPart::Begin(Box::new(begin.clone())))?;
         }
-        let readies = elsewhere.gather(machines.machines.len(), LONGEST_SET_UP, |said| match said {
+        let readies = remote.gather(machines.machines.len(), LONGEST_SET_UP, |message| match message {
             FromPart::Ready(ready) => Some(ready),
             _ => None,
         })?;
         for ((machine, ready), begin) in machines.machines.into_iter().zip(readies).zip(&begins) {
-            let peer = Peer::reach(machine, ready, begin, token, elsewhere.clock)?;
-            elsewhere.parts.push(peer);
+            let peer = Peer::reach(machine, ready, begin, token, remote.clock)?;
+            remote.parts.push(peer);
         }
-        Ok(elsewhere)
+        Ok(remote)
     }
 
     /// Waits for an answer of each part.
@@ -141,13 +141,13 @@ impl RemoteMachines {
     ) -> Result<Vec<T>, LiveError> {
         let mut found: Vec<Option<T>> = parts.iter().map(|_| None).collect();
         while found.iter().any(Option::is_none) {
-            let said = match self.answers.recv_timeout(longest) {
+            let (machine, message) = match self.answers.recv_timeout(longest) {
                 Ok(answer) => answer?,
                 Err(RecvTimeoutError::Disconnected) => return Err(LiveError::ControlLost),
                 Err(RecvTimeoutError::Timeout) => return Err(LiveError::NoAnswer),
             };
-            let place = parts.iter().position(|part| *part == said.machine);
-            if let (Some(place), Some(value)) = (place, wanted(said.message)) {
+            let place = parts.iter().position(|part| *part == machine);
+            if let (Some(place), Some(value)) = (place, wanted(message)) {
                 found[place] = Some(value);
             }
         }
@@ -164,7 +164,7 @@ impl RemoteMachines {
         let at = self.clock.now() + LEAD;
         for (machine, part) in self.parts.iter().enumerate() {
             let at_ns = super::offset::shifted(at, part.first.ahead).as_nanos();
-            self.say(machine, ToPart::Start { at_ns, ahead_ns: -part.first.ahead })?;
+            self.send(machine, ToPart::Start { at_ns, ahead_ns: -part.first.ahead })?;
         }
         self.pinged.set(at);
         #[expect(clippy::disallowed_methods, reason = "this crate waits by the system's clock")]
@@ -177,8 +177,8 @@ impl RemoteMachines {
         let mut found = Vec::new();
         for _ in 0..CONTROL_PINGS {
             let began = self.clock.now();
-            self.say(machine, ToPart::Ping)?;
-            let pong = |said| matches!(said, FromPart::Pong).then_some(());
+            self.send(machine, ToPart::Ping)?;
+            let pong = |message| matches!(message, FromPart::Pong).then_some(());
             self.gather_from(&[machine], LONGEST_SET_UP, pong)?;
             found.push(self.clock.now() - began);
         }
@@ -187,7 +187,7 @@ impl RemoteMachines {
     }
 
     /// Returns the tunnel to a node, if it is a host on another machine.
-    pub(crate) fn tunnel(&self, node: usize) -> Option<&Tunnel> {
+    pub(crate) fn tunnel(&self, node: NodeId) -> Option<&Tunnel> {
         self.parts.iter().find_map(|part| {
             let place = part.machine.hosts.iter().position(|host| *host == node)?;
             part.tunnels.get(place)
@@ -220,7 +220,7 @@ impl RemoteMachines {
         for (machine, told) in self.told.iter().enumerate() {
             let of_others = up.saturating_sub(self.own_up[machine].load(Ordering::SeqCst));
             for _ in told.get()..of_others {
-                self.say(machine, ToPart::Up)?;
+                self.send(machine, ToPart::Up)?;
             }
             told.set(told.get().max(of_others));
         }
@@ -234,9 +234,9 @@ impl RemoteMachines {
             let part = &mut self.parts[place];
             part.drift = Drift::between(&part.first, &last);
             let Drift { gained, over } = part.drift;
-            self.say(place, ToPart::Stop { gained_ns: gained, over_ns: over })?;
+            self.send(place, ToPart::Stop { gained_ns: gained, over_ns: over })?;
         }
-        let ended = self.gather(self.parts.len(), LONGEST_END, |said| match said {
+        let ended = self.gather(self.parts.len(), LONGEST_END, |message| match message {
             FromPart::Ended(ended) => Some(*ended),
             _ => None,
         })?;
@@ -248,9 +248,9 @@ impl RemoteMachines {
     }
 
     fn write_outputs(&self) -> Result<(), LiveError> {
-        for (place, digits) in self.parts.iter().flat_map(|part| &part.ended.outputs) {
+        for (place, output) in self.parts.iter().flat_map(|part| &part.ended.outputs) {
             if let Some(Some(file)) = self.outputs.get(*place) {
-                std::fs::write(file, bytes_of(digits)).map_err(LiveError::Control)?;
+                std::fs::write(file, output).map_err(LiveError::Control)?;
             }
         }
         Ok(())
@@ -264,8 +264,7 @@ impl RemoteMachines {
 
     /// Returns the captures at the hosts' devices.
     pub(crate) fn captures(&self) -> Vec<(String, Vec<u8>)> {
-        let captures = self.parts.iter().flat_map(|part| &part.ended.captures);
-        captures.map(|(name, digits)| (name.clone(), bytes_of(digits))).collect()
+        self.parts.iter().flat_map(|part| part.ended.captures.clone()).collect()
     }
 
     /// Returns the settings of the hosts.
@@ -273,8 +272,8 @@ impl RemoteMachines {
         self.parts.iter().flat_map(|part| part.ready.sysctls.iter().cloned())
     }
 
-    fn say(&self, machine: usize, message: ToPart) -> Result<(), LiveError> {
-        self.speaker.say(&Numbered { machine, message }).map_err(LiveError::Control)
+    fn send(&self, machine: usize, message: ToPart) -> Result<(), LiveError> {
+        self.stream.write(machine, &message).map_err(LiveError::Control)
     }
 }
 
@@ -372,18 +371,18 @@ fn begins(machines: &Machines, options: &Options<'_>, token: Token) -> Vec<Begin
 }
 
 /// Sends messages for copies of programs to their machines. The silence of its tunnels shows when a machine is lost.
-fn send_to_machines(bus: &MessageBus, speaker: &Arc<Speaker>, machines: &[Machine]) {
-    let speaker = Arc::clone(speaker);
-    let places: Vec<Vec<usize>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
+fn send_to_machines(bus: &MessageBus, stream: &Arc<FrameWriter>, machines: &[Machine]) {
+    let stream = Arc::clone(stream);
+    let places: Vec<Vec<NodeId>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
     bus.set_remote(move |message| {
         if let Some(machine) = places.iter().position(|hosts| hosts.contains(&message.node)) {
-            let _ = speaker.say(&Numbered { machine, message: ToPart::Message(message) });
+            let _ = stream.write(machine, &ToPart::Message(message));
         }
     });
 }
 
 /// The reader of the parts' messages. Reports go to the driver, as those of local hosts do, and answers are returned.
-struct Hearing {
+struct MessageReader {
     names: Vec<String>,
     reports: Reports,
     barrier: StartBarrier,
@@ -391,13 +390,13 @@ struct Hearing {
     bus: Arc<MessageBus>,
 }
 
-impl Hearing {
+impl MessageReader {
     /// Starts a thread.
-    fn start(self, mut listener: Listener) -> Result<Receiver<Answer>, LiveError> {
+    fn start(self, mut stream: FrameReader) -> Result<Receiver<Answer>, LiveError> {
         let (answers, heard) = channel();
         let hear = move || {
-            while let Ok(Some(said)) = listener.hear::<Numbered<FromPart>>() {
-                if let Some(answer) = self.hear(said) {
+            while let Ok(Some((machine, message))) = stream.read::<FromPart>() {
+                if let Some(answer) = self.handle(machine, message) {
                     let _ = answers.send(answer);
                 }
             }
@@ -408,10 +407,9 @@ impl Hearing {
     }
 
     /// Handles a message. Returns it if it answers an order.
-    fn hear(&self, said: Numbered<FromPart>) -> Option<Answer> {
-        let machine = said.machine;
-        match said.message {
-            FromPart::Report(report) => self.reports.send(Ok(report.into())),
+    fn handle(&self, machine: usize, message: FromPart) -> Option<Answer> {
+        match message {
+            FromPart::Report(report) => self.reports.send(Ok(report)),
             FromPart::Up => {
                 if let Some(own) = self.own_up.get(machine) {
                     own.fetch_add(1, Ordering::SeqCst);
@@ -425,7 +423,9 @@ impl Hearing {
                 return Some(Err(error()));
             }
             FromPart::Message(message) => self.bus.deliver(message),
-            FromPart::Ready(_) | FromPart::Pong | FromPart::Ended(_) => return Some(Ok(said)),
+            answer @ (FromPart::Ready(_) | FromPart::Pong | FromPart::Ended(_)) => {
+                return Some(Ok((machine, answer)));
+            }
         }
         None
     }

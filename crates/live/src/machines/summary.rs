@@ -2,10 +2,9 @@
 
 use linux::namespace::Privilege;
 use serde::Serialize;
-use stacks::EndedTransfer;
-use units::Duration;
+use stacks::TransferReport;
+use units::{Duration, NodeId};
 
-use super::protocol::{ended_of, sample};
 use super::remote::{Peer, RemoteMachines};
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
@@ -69,25 +68,20 @@ pub(crate) struct RemoteResults {
     pub(crate) samples: Vec<(String, Vec<Sample>)>,
     /// Captures at the hosts' devices, by name.
     pub(crate) captures: Vec<(String, Vec<u8>)>,
-    /// The hosts with stacks on other machines, by node, with their ends of flows.
-    pub(crate) stacks: Vec<(usize, Vec<EndedTransfer>)>,
+    /// The reports of the hosts with stacks on other machines, by node.
+    pub(crate) stacks: Vec<(NodeId, Vec<TransferReport>)>,
 }
 
 impl RemoteMachines {
     /// Returns the results. A delay that varies by more than `bound` taints the run.
-    pub(crate) fn results(self, bound: Duration, name: &dyn Fn(usize) -> String) -> RemoteResults {
-        let mut others = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
+    pub(crate) fn results(self, bound: Duration, name: &dyn Fn(NodeId) -> String) -> RemoteResults {
+        let mut results = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
-            others.summaries.push(summary(&part, self.clock, control, bound, name));
-            let stacks = part.ended.stacks.drain(..);
-            let ended = |(node, lines): (usize, Vec<_>)| (node, lines.into_iter().map(ended_of).collect());
-            others.stacks.extend(stacks.map(ended));
-            let samples = part.ended.samples.drain(..);
-            others
-                .samples
-                .extend(samples.map(|(host, lines)| (host, lines.into_iter().map(sample).collect())));
+            results.summaries.push(summary(&part, self.clock, control, bound, name));
+            results.stacks.append(&mut part.ended.stacks);
+            results.samples.append(&mut part.ended.samples);
         }
-        others
+        results
     }
 }
 
@@ -96,7 +90,7 @@ fn summary(
     clock: Clock,
     control: Duration,
     bound: Duration,
-    name: &dyn Fn(usize) -> String,
+    name: &dyn Fn(NodeId) -> String,
 ) -> MachineSummary {
     let ends = part.machine.hosts.iter().zip(&part.tunnels).zip(&part.ended.counts);
     let tunnels: Vec<_> = ends
@@ -115,7 +109,7 @@ fn summary(
     MachineSummary {
         machine: part.machine.name.clone(),
         kernel: part.ready.kernel.clone(),
-        right: part.ready.right,
+        right: part.ready.privilege,
         clock_ahead_ms: ahead as f64 / 1e6,
         clock_drift_ppm: part.drift.parts_per_million(),
         round_trip_ms: part.first.round_trip.as_secs_f64() * 1e3,

@@ -8,12 +8,12 @@ use std::time::Duration as StdDuration;
 use linux::scheduling::Priority;
 use linux::socket::{SocketOptions, connect_to};
 use linux::tcp_info::KernelCounts;
-use serde::{Deserialize, Serialize};
 use units::Instant;
 use wire::Payload;
 
 use crate::LiveError;
 use crate::clock::Clock;
+use crate::run::report::{ConnectionEnd, Received, Report, Sent};
 use crate::stop::Stop;
 
 /// The amount of data of a flow.
@@ -21,7 +21,7 @@ use crate::stop::Stop;
 pub(crate) enum Amount {
     /// A number of bytes.
     Bytes(u64),
-    /// As many bytes as the path takes until a time of the run.
+    /// The bytes that the path takes until a time of the run.
     Until(Instant),
 }
 
@@ -44,41 +44,49 @@ pub(crate) struct Receiver {
     pub(crate) options: SocketOptions,
 }
 
+/// A host's end of a bulk transfer.
+#[derive(Clone, Debug)]
+pub(crate) enum BulkEnd {
+    Sender(Sender),
+    Receiver(Receiver),
+}
+
+/// The same, with its port open if it listens.
+pub(crate) enum OpenBulkEnd {
+    Sender(Sender),
+    Receiver(ListeningReceiver),
+}
+
+impl BulkEnd {
+    /// Whether it listens.
+    pub(crate) const fn listens(&self) -> bool {
+        matches!(self, Self::Receiver(_))
+    }
+
+    /// Opens its port, if it listens.
+    pub(crate) fn open(self) -> Result<OpenBulkEnd, LiveError> {
+        match self {
+            Self::Sender(sender) => Ok(OpenBulkEnd::Sender(sender)),
+            Self::Receiver(receiver) => Ok(OpenBulkEnd::Receiver(receiver.listen()?)),
+        }
+    }
+}
+
+impl OpenBulkEnd {
+    /// Runs until the transfer or the run is over.
+    pub(crate) fn run(self, clock: Clock, stop: &Stop) -> Result<Report, LiveError> {
+        match self {
+            Self::Sender(sender) => sender.run(clock, stop).map(Report::Sent),
+            Self::Receiver(receiver) => receiver.run(clock, stop).map(Report::Received),
+        }
+    }
+}
+
 /// A receiver whose port is open. Ports are opened before the run starts, so that no SYN is refused.
 #[derive(Debug)]
 pub(crate) struct ListeningReceiver {
     flow: String,
     listener: TcpListener,
-}
-
-/// The result of a sender.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Sent {
-    pub(crate) flow: String,
-    /// How the connection ended.
-    pub(crate) end: ConnectionEnd,
-    pub(crate) counts: KernelCounts,
-}
-
-/// How a connection ended, from the sender's view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum ConnectionEnd {
-    /// Both directions were closed.
-    Closed,
-    /// The run ended first.
-    Stopped,
-    /// The kernel gave up; its error message.
-    Broken(String),
-}
-
-/// The result of a receiver.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Received {
-    pub(crate) flow: String,
-    /// Bytes that were read and checked.
-    pub(crate) bytes: u64,
-    /// When the last of them was read, in nanoseconds of the run.
-    pub(crate) last_read_ns: u64,
 }
 
 impl Sender {
@@ -87,7 +95,7 @@ impl Sender {
         let mut stream = self.options.open(self.local).map_err(failed(&self.flow, "open a socket"))?;
         stop.watch(stream.try_clone().map_err(failed(&self.flow, "open a socket"))?);
         let end = match stop.wait_until(clock, self.start) {
-            true => ConnectionEnd::of(self.transfer(&mut stream, clock), stop),
+            true => end_of(self.transfer(&mut stream, clock), stop),
             false => ConnectionEnd::Stopped,
         };
         let counts = KernelCounts::of(&stream).map_err(failed(&self.flow, "read the kernel's counts"))?;
@@ -178,13 +186,12 @@ impl ListeningReceiver {
     }
 }
 
-impl ConnectionEnd {
-    fn of(outcome: io::Result<()>, stop: &Stop) -> Self {
-        match outcome {
-            _ if stop.stopped() => Self::Stopped,
-            Ok(()) => Self::Closed,
-            Err(error) => Self::Broken(error.to_string()),
-        }
+/// Returns how a connection ended, from the result of its transfer.
+fn end_of(transfer: io::Result<()>, stop: &Stop) -> ConnectionEnd {
+    match transfer {
+        _ if stop.stopped() => ConnectionEnd::Stopped,
+        Ok(()) => ConnectionEnd::Closed,
+        Err(error) => ConnectionEnd::Broken(error.to_string()),
     }
 }
 

@@ -49,7 +49,10 @@ impl CommandLine {
         let failed =
             |source| LiveError::Command { program: self.program.to_string_lossy().into_owned(), source };
         // Its threads must exist before the PID namespace does.
-        let mut copies = Copies::begin(&self.output).map_err(failed)?;
+        let mut copies = match &self.output {
+            Output::ShownAndKept(file) => Copies::into_file(file).map_err(failed)?,
+            _ => Copies::default(),
+        };
         let mut child = self.spawn(environment, &mut copies).map_err(failed)?;
         let status = wait_for(&mut child, stop).map_err(failed);
         copies.end();

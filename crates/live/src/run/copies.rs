@@ -10,8 +10,6 @@ use std::thread::{self, JoinHandle};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::run::command::Output;
-
 /// The threads that copy a program's standard output and standard error to those of this process and to a file; none if
 /// nothing is copied.
 #[derive(Default)]
@@ -23,13 +21,8 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Begins to copy, if the output is to be shown and kept.
-    pub(crate) fn begin(output: &Output) -> io::Result<Self> {
-        let Output::ShownAndKept(file) = output else { return Ok(Self::default()) };
-        Self::into_file(file)
-    }
-
-    fn into_file(file: &Path) -> io::Result<Self> {
+    /// Begins to copy into a file.
+    pub(crate) fn into_file(file: &Path) -> io::Result<Self> {
         let file = Arc::new(File::create(file)?);
         let is_over = Arc::new(AtomicBool::new(false));
         let [(output, output_end), (errors, errors_end)] = [io::pipe()?, io::pipe()?];

@@ -6,7 +6,6 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle, Scope};
@@ -18,68 +17,44 @@ use linux::drops::Drops;
 use linux::namespace;
 use linux::sysctl::{self, Sysctls};
 use linux::tun::Tun;
+use units::NodeId;
 
 use crate::LiveError;
 use crate::clock::Clock;
 use crate::error::failed;
-use crate::run::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
+use crate::run::bulk::{BulkEnd, OpenBulkEnd};
 use crate::run::command::{CommandLine, Environment};
 use crate::run::listening::wait_for_listener;
+use crate::run::report::Report;
 use crate::run::samples::Samples;
 use crate::run::start_barrier::StartBarrier;
 use crate::stop::Stop;
-use crate::workload::{
-    HalfRan, HalfSpec, KernelEndRan, KernelEndSpec, MessageBus, OpenHalf, OpenKernelEnd, Places, Ran,
-    WorkloadSpec,
-};
+use crate::workload::{MessageBus, OpenProgram, ProgramSpec, Running};
 
 /// A host's address, device, settings and tasks.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSpec {
     /// Its node in the scenario.
-    pub(crate) node: usize,
+    pub(crate) node: NodeId,
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
     /// The MTU of the device, in bytes.
     pub(crate) mtu: u32,
     pub(crate) sysctls: Sysctls,
-    pub(crate) senders: Vec<Sender>,
-    pub(crate) receivers: Vec<Receiver>,
-    /// The flows from this host whose programs run over sockets.
-    pub(crate) workloads: Vec<WorkloadSpec>,
-    /// This host's ends of flows whose programs have a stack in this process at their other ends.
-    pub(crate) ends: Vec<KernelEndSpec>,
-    /// This host's sides of flows whose programs run over sockets of two machines.
-    pub(crate) halves: Vec<HalfSpec>,
+    /// Its ends of bulk transfers.
+    pub(crate) bulk: Vec<BulkEnd>,
+    /// The programs of flows that have an end here.
+    pub(crate) programs: Vec<ProgramSpec>,
     pub(crate) command: Option<CommandLine>,
-    /// Programs that end with the run.
-    pub(crate) programs: Vec<CommandLine>,
-    /// Where samples of the kernel's connections go, if they are wanted.
+    /// Commands of the user that end with the run.
+    pub(crate) background: Vec<CommandLine>,
+    /// The samples of the kernel's connections, if they are wanted.
     pub(crate) samples: Option<Arc<Samples>>,
-    /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor
+    /// Whether a program of the user is its stack: the program gets the packets, and the kernel has no device and no
     /// address.
     pub(crate) is_program: bool,
-    /// What such a program is to send and to read, a line for each flow.
+    /// The flows of such a program, a line for each.
     pub(crate) flow_lines: String,
-}
-
-/// The result of a host's task.
-#[derive(Debug)]
-pub(crate) enum Report {
-    /// A sender has ended.
-    Sent(Sent),
-    /// A receiver has ended.
-    Received(Received),
-    /// The program of a flow is done, and goes on to receive what is on its way.
-    Done,
-    /// The program of a flow has ended with the run.
-    Ran(Box<Ran>),
-    /// The end of a flow's program has ended with the run.
-    EndRan(KernelEndRan),
-    /// A half of it has.
-    Half(Box<HalfRan>),
-    /// The user's program has exited.
-    Exited(ExitStatus),
 }
 
 /// A host that is set up. The caller owns its device; its thread waits for [`Host::start`].
@@ -105,46 +80,38 @@ pub(crate) struct Start {
     pub(crate) namespaces: Arc<BTreeMap<String, String>>,
     /// The barrier at which the user's program waits until the programs of hosts have opened their ports.
     pub(crate) barrier: StartBarrier,
-    /// What halves of programs tell each other.
+    /// The messages between copies of programs.
     pub(crate) bus: Arc<MessageBus>,
 }
 
-/// What the host's thread hands to the caller once the host is set up.
+/// What the host's thread hands to the caller when the host is set up.
 struct Prepared {
     namespace: String,
     tun: Tun,
     sysctls: Sysctls,
 }
 
-/// What the host's thread keeps: its receivers, and the programs' end where they are the stack.
+/// What the host's thread keeps: its open ports, and the descriptor of the user's programs where they are the stack.
 struct Kept {
-    listening: Vec<ListeningReceiver>,
-    ends: Vec<OpenKernelEnd>,
-    halves: Vec<OpenHalf>,
+    bulk: Vec<OpenBulkEnd>,
+    programs: Vec<OpenProgram>,
     descriptor: Option<Arc<OwnedFd>>,
 }
 
-impl Report {
-    /// What became of a half of a program.
-    pub(crate) fn into_half(self) -> Option<HalfRan> {
-        if let Self::Half(half) = self { Some(*half) } else { None }
-    }
-}
-
 impl HostSpec {
-    /// Returns how many reports the host sends before the end of the run.
+    /// Returns the number of reports that the host sends before the end of the run.
     pub(crate) fn reports(&self) -> usize {
-        let flows = self.senders.len() + self.receivers.len() + self.workloads.len() + self.halves.len();
-        flows + usize::from(self.command.is_some())
+        let programs = self.programs.iter().filter(|program| program.runs_here()).count();
+        self.bulk.len() + programs + usize::from(self.command.is_some())
     }
 
-    /// Returns how many ports are open before the run.
+    /// Returns the number of ports that are open before the run.
     fn listeners(&self) -> usize {
-        let of_ends = self.ends.iter().filter(|end| end.listens()).count();
-        self.receivers.len() + of_ends + self.halves.iter().filter(|half| half.listens()).count()
+        let programs = self.programs.iter().filter(|program| program.listens()).count();
+        self.bulk.iter().filter(|end| end.listens()).count() + programs
     }
 
-    /// Runs a program beside the flows. Where it is a stack that has flows, nothing of them goes on once it has failed.
+    /// Runs a program beside the flows. If it is the stack of flows, they stop when it fails, and so does the run.
     fn run_program(
         &self,
         program: &CommandLine,
@@ -158,9 +125,9 @@ impl HostSpec {
         }
     }
 
-    /// Returns whether its stack is a program, and there is none.
+    /// Returns whether its stack is a program that the user did not name.
     pub(crate) fn lacks_its_program(&self) -> bool {
-        self.is_program && self.programs.is_empty() && self.command.is_none()
+        self.is_program && self.background.is_empty() && self.command.is_none()
     }
 }
 
@@ -181,12 +148,12 @@ impl Host {
 
     /// Starts the host's tasks.
     pub(crate) fn start(&self, start: Start) {
-        // A thread that is gone has sent the reason as a report.
+        // A thread that has ended has sent the reason as a report.
         let _ = self.start.send(start);
     }
 
-    /// Waits for the end of the host's thread. Returns what its kernel dropped. The namespace and the
-    /// device are gone afterwards.
+    /// Waits for the end of the host's thread, its namespace and its device. Returns the number of packets that its
+    /// kernel dropped.
     pub(crate) fn join(self) -> Drops {
         drop(self.start);
         // A panic there has been printed, and a report of it has ended the run.
@@ -197,7 +164,7 @@ impl Host {
 
 type Reports = ReportSender<Result<Report, LiveError>>;
 
-/// The main function of a host's thread. Returns what the kernel dropped.
+/// The main function of a host's thread. Returns the number of packets that the kernel dropped.
 fn run_host(
     spec: &HostSpec,
     ready: &mpsc::Sender<Result<Prepared, LiveError>>,
@@ -217,9 +184,9 @@ fn run_host(
     };
     if let Ok(mut start) = started.recv() {
         let spec = kept.give_to(spec.clone(), &mut start.environment);
-        let opened = (kept.listening, kept.ends, kept.halves);
+        let opened = (kept.bulk, kept.programs);
         thread::scope(|scope| run_tasks(scope, &spec, opened, &start, stop, reports));
-        // The namespace outlives its tasks: a FIN may remain to be acknowledged.
+        // The namespace outlives its tasks, so that the kernel can acknowledge the last FIN.
         let _ = started.recv();
     }
     Drops::read(device::INNER_DEVICE)
@@ -230,11 +197,10 @@ fn prepare(spec: &HostSpec) -> Result<(Prepared, Kept), LiveError> {
     sysctl::set_defaults();
     let sysctls = set_all(spec)?;
     let (tun, descriptor) = device_of(spec)?;
-    let listening = spec.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
-    let ends = spec.ends.iter().map(KernelEndSpec::open).collect::<Result<_, _>>()?;
-    let halves = spec.halves.iter().map(HalfSpec::open).collect::<Result<_, _>>()?;
+    let bulk = spec.bulk.iter().cloned().map(BulkEnd::open).collect::<Result<_, _>>()?;
+    let programs = spec.programs.iter().map(ProgramSpec::open).collect::<Result<_, _>>()?;
     let namespace = namespace::network_path();
-    Ok((Prepared { namespace, tun, sysctls }, Kept { listening, ends, halves, descriptor }))
+    Ok((Prepared { namespace, tun, sysctls }, Kept { bulk, programs, descriptor }))
 }
 
 /// Makes the device of a host's kernel; or a pair of sockets in its place, of which the host's program gets one.
@@ -250,10 +216,10 @@ fn device_of(spec: &HostSpec) -> Result<(Tun, Option<Arc<OwnedFd>>), LiveError> 
 }
 
 impl Kept {
-    /// Gives the programs of a host the descriptor that its packets come by, and says so in their environment.
+    /// Gives the programs of a host the descriptor of its packets, whose number stands in their environment.
     fn give_to(&self, mut spec: HostSpec, environment: &mut Environment) -> HostSpec {
         let Some(descriptor) = &self.descriptor else { return spec };
-        for program in spec.programs.iter_mut().chain(&mut spec.command) {
+        for program in spec.background.iter_mut().chain(&mut spec.command) {
             program.descriptor = Some(Arc::clone(descriptor));
         }
         environment.insert("LASTHOP_TUN_FD".to_owned(), descriptor.as_raw_fd().to_string());
@@ -280,35 +246,26 @@ fn set_all(spec: &HostSpec) -> Result<Sysctls, LiveError> {
 fn run_tasks<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     spec: &'env HostSpec,
-    (listening, ends, halves): (Vec<ListeningReceiver>, Vec<OpenKernelEnd>, Vec<OpenHalf>),
+    (bulk, programs): (Vec<OpenBulkEnd>, Vec<OpenProgram>),
     start: &'env Start,
     stop: &'env Stop,
     reports: &'env Reports,
 ) {
-    let clock = start.clock;
+    let (clock, namespaces) = (start.clock, &*start.namespaces);
     let task = Task { host: &spec.name, reports };
-    for one in listening {
-        scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::Received)));
+    let running = Running { clock, stop, bus: &start.bus, namespaces };
+    for one in bulk {
+        scope.spawn(move || task.run(|| one.run(clock, stop)));
     }
-    for one in &spec.senders {
-        scope.spawn(move || task.run(|| one.clone().run(clock, stop).map(Report::Sent)));
+    for one in programs {
+        scope.spawn(move || task.run(|| task.run_flow(one, running)));
     }
-    for one in &spec.workloads {
-        let namespace = start.namespaces.get(&one.peer).map_or("", String::as_str);
-        scope.spawn(move || task.run(|| task.run_workload(one, namespace, clock, stop)));
-    }
-    for one in ends {
-        scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::EndRan)));
-    }
-    for one in halves {
-        scope.spawn(move || task.run(|| task.run_half(one, start, stop)));
-    }
-    for one in &spec.programs {
+    for one in &spec.background {
         scope.spawn(move || task.run_beside(|| spec.run_program(one, &start.environment, stop)));
     }
-    if !spec.programs.is_empty() {
+    if !spec.background.is_empty() {
         scope.spawn(move || {
-            // Of a program that is the stack nothing shows; what comes before it reads waits for it.
+            // A program that is the stack does not listen in the namespace; packets wait until it reads.
             if !spec.is_program {
                 wait_for_listener(spec.listeners(), stop, || false);
             }
@@ -327,7 +284,7 @@ fn run_tasks<'scope, 'env>(
     }
 }
 
-/// A task of a host. It sends exactly one report, the program of a flow another one before.
+/// A task of a host. It sends one report at its end; the program of a flow sends another one before.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     host: &'a str,
@@ -342,25 +299,12 @@ impl Task<'_> {
     }
 
     /// Runs the program of a flow, and reports before its end when it is done.
-    fn run_workload(
-        self,
-        workload: &WorkloadSpec,
-        namespace: &str,
-        clock: Clock,
-        stop: &Stop,
-    ) -> Result<Report, LiveError> {
-        let places = Places::open(namespace).map_err(failed(self.host, "open the namespace of its peer"))?;
-        let ran = workload.run(clock, stop, places, || self.reports.send(Ok(Report::Done)))?;
-        Ok(Report::Ran(Box::new(ran)))
+    fn run_flow(self, program: OpenProgram, running: Running<'_>) -> Result<Report, LiveError> {
+        let report = program.run(running, &mut || self.reports.send(Ok(Report::Done)))?;
+        Ok(Report::Program(Box::new(report)))
     }
 
-    /// Runs a half of the program of a flow, and reports before its end when it is done.
-    fn run_half(self, half: OpenHalf, start: &Start, stop: &Stop) -> Result<Report, LiveError> {
-        let ran = half.run(start.clock, stop, &start.bus, || self.reports.send(Ok(Report::Done)))?;
-        Ok(Report::Half(Box::new(ran)))
-    }
-
-    /// Runs a task that nobody waits for, and reports only its failure.
+    /// Runs a task for which the run does not wait, and reports only its failure.
     fn run_beside<T>(self, task: impl FnOnce() -> Result<T, LiveError>) {
         if let Err(error) = task() {
             self.reports.send(Err(error));
@@ -368,5 +312,5 @@ impl Task<'_> {
     }
 }
 
-/// Interval at which the user's program looks whether the others have opened their ports.
+/// Interval at which the user's program checks whether the others have opened their ports.
 const START_INTERVAL: StdDuration = StdDuration::from_millis(10);

@@ -7,8 +7,8 @@ use crate::LiveError;
 use crate::clock::Clock;
 use crate::drive::driver::Driver;
 use crate::machines::RemoteMachines;
-use crate::run::host::Report;
 use crate::run::options::Progress;
+use crate::run::report::Report;
 
 /// The loop of a run.
 pub(crate) struct MainLoop<'a> {
@@ -52,7 +52,7 @@ impl MainLoop<'_> {
     /// Checks the streams that were read, the progress callback and the other machines.
     fn check(&self, driver: &Driver<'_>, progress: Option<&mut Progress<'_>>) -> Result<(), LiveError> {
         if let Some(wrong) = driver.corrupted() {
-            let flow = self.flows[wrong.flow].clone();
+            let flow = self.flows[wrong.flow.index()].clone();
             return Err(LiveError::Corrupted { flow, position: wrong.position });
         }
         if progress.is_some_and(|callback| callback(self.clock.now()).is_break()) {

@@ -8,12 +8,12 @@ pub(crate) mod bulk;
 pub(crate) mod command;
 mod copies;
 pub(crate) mod environment;
-mod halves;
 pub(crate) mod host;
 pub(crate) mod listening;
 mod main_loop;
 pub(crate) mod options;
 pub(crate) mod outcome;
+pub(crate) mod report;
 pub(crate) mod samples;
 pub(crate) mod session;
 pub(crate) mod setup;
@@ -26,6 +26,7 @@ use std::sync::Arc;
 use linux::doctor::obstacles;
 use sim::{FlowSpec, Spec};
 use stacks::{HostCaptures, Programs, StackId};
+use units::NodeId;
 
 use crate::LiveError;
 use crate::drive::network::Network;
@@ -50,35 +51,39 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let network = Network::new(spec, &|node| options.simulated.contains(&node))?;
     let flows = flows_of_hosts(spec, &options);
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
-    let remote = (0..spec.nodes.len()).filter(|node| is_remote(&options, *node));
+    let remote = nodes(spec).filter(|node| is_remote(&options, *node));
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks).with_remote(remote);
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
     let hosts = hosts(spec, &setup, &mut options, &stacks)?;
     let sampled = samples_of(&hosts.kernels);
     let progress = options.progress.take();
     let mut session = session::run(hosts, network, captures, setup.end(), &options, progress)?;
-    session.join_halves(&setup);
     let samples = take_samples(sampled, std::mem::take(&mut session.remote.samples));
     Ok(gather(&setup, session, &options, &samples))
 }
 
 /// Checks that this machine allows what the kernels' hosts here need.
 fn check_machine(spec: &Spec, options: &Options<'_>, stacks: &Stacks) -> Result<(), LiveError> {
-    let is_local_kernel = |node: usize| {
-        spec.nodes[node].kind.address().is_some()
+    let is_local_kernel = |node: NodeId| {
+        spec.node(node).kind.address().is_some()
             && !options.simulated.contains(&node)
             && !stacks.contains_key(&node)
             && !is_remote(options, node)
     };
     let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
-    if (0..spec.nodes.len()).any(is_local_kernel) && !missing.is_empty() {
+    if nodes(spec).any(is_local_kernel) && !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
     Ok(())
 }
 
+/// Returns the nodes of a scenario.
+fn nodes(spec: &Spec) -> impl Iterator<Item = NodeId> {
+    (0..spec.nodes.len()).map(NodeId::new)
+}
+
 /// Returns whether a node is a host on another machine.
-fn is_remote(options: &Options<'_>, node: usize) -> bool {
+fn is_remote(options: &Options<'_>, node: NodeId) -> bool {
     options.machines.as_ref().is_some_and(|machines| machines.have(node))
 }
 
@@ -102,21 +107,21 @@ fn hosts(
     }
     let (there, here): (Stacks, Stacks) =
         stacks.iter().map(|(node, stack)| (*node, *stack)).partition(|(node, _)| is_remote(options, *node));
-    let runs_here = |flow: &FlowSpec| !setup.is_in_halves(flow);
+    let runs_here = |flow: &FlowSpec| !setup.is_split(flow);
     Ok(Hosts {
         kernels,
         stacks: stacks::hosts(spec, setup.flows, &here),
         in_process: here.keys().copied().collect(),
         remote_stacks: stacks::hosts(spec, setup.flows, &there).len(),
-        stack_halves: setup.stack_halves(here.keys().copied(), options),
-        programs: Programs::new(spec, setup.flows, stacks, &runs_here, Arc::clone(&setup.ports)),
+        stack_replicas: setup.stack_replicas(here.keys().copied(), options),
+        programs: Programs::new(spec, setup.flows, stacks, &runs_here, &setup.ports),
         flows: setup.flows.iter().map(|flow| flow.name.clone()).collect(),
         machines: options.machines.take(),
     })
 }
 
 /// The stacks of hosts that are not kernels, by node.
-type Stacks = BTreeMap<usize, StackId>;
+type Stacks = BTreeMap<NodeId, StackId>;
 
 /// Returns the samples that each kernel's host is going to take, by the host's name.
 fn samples_of(kernels: &[HostSpec]) -> Vec<(String, Arc<Samples>)> {

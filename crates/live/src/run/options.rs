@@ -8,7 +8,7 @@ use linux::sysctl::Sysctls;
 use scenario::Resolved;
 use scenario::file::{Live, SysctlValue};
 use stacks::Assignment;
-use units::{Duration, Instant};
+use units::{Duration, Instant, NodeId};
 
 use crate::machines::Machines;
 
@@ -19,7 +19,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The host's node.
-    pub host: usize,
+    pub host: NodeId,
     /// The program and its arguments.
     pub words: Vec<OsString>,
     /// The file for its output.
@@ -38,7 +38,7 @@ pub struct Options<'a> {
     /// The receive buffer of the flows' receivers, in bytes. `None` leaves the kernel's auto-tuning.
     pub receive_buffer: Option<usize>,
     /// The nodes that are simulated, with all flows between them.
-    pub simulated: Vec<usize>,
+    pub simulated: Vec<NodeId>,
     /// The hosts' stacks; a host without an entry is a kernel.
     pub stacks: Assignment,
     /// A program and its arguments. It runs instead of the scenario's flows, in the first kernel's host that has no
@@ -62,7 +62,8 @@ impl Options<'_> {
     /// The settings that a resolved scenario has.
     #[must_use]
     pub fn of(resolved: &Resolved) -> Self {
-        let simulated = (0..).zip(&resolved.hosts).filter(|(_, host)| resolved.live.simulates(&host.name));
+        let hosts = (0..).map(NodeId::new).zip(&resolved.hosts);
+        let simulated = hosts.filter(|(_, host)| resolved.live.simulates(&host.name));
         Self {
             simulated: simulated.map(|(node, _)| node).collect(),
             stacks: resolved.stacks(),

@@ -12,22 +12,21 @@ use linux::scheduling::Scheduling;
 use linux::sysctl::Sysctls;
 use linux::tcp_info::KernelCounts;
 use serde::Serialize;
-use sim::workload::{Side, Transfer};
-use sim::{FlowSpec, ObservedFlow, ObservedProgram, Summary};
-use stacks::{Assignment, Observer, ProgramOutcome, StackId, TransferEnd, observe, observe_program};
+use sim::{FlowSpec, ObservedFlow, Summary};
+use stacks::{Assignment, Observer, StackId, observe, observe_program, report_of};
 use trace::flow::Side as FlowSide;
-use units::{Duration, Instant};
+use units::{FlowId, Instant, Side};
+use workload::{Amount, ProgramLog, ProgramOutcome, Transfer, Workload};
 
 use crate::drive::lateness::Lateness;
 use crate::machines::MachineSummary;
-use crate::run::bulk::{ConnectionEnd, Received, Sent};
-use crate::run::host::Report;
 use crate::run::options::Options;
+use crate::run::report::{ConnectionEnd, Received, Report, Sent};
 use crate::run::samples::{Sample, records};
 use crate::run::session::Session;
 use crate::run::setup::Setup;
 use crate::run::sockets_table::sockets;
-use crate::workload::{KernelEndRan, Ran};
+use crate::workload::ProgramReport;
 
 /// The results of a live run.
 #[derive(Clone, Debug)]
@@ -40,19 +39,19 @@ pub struct LiveOutcome {
     pub captures: Vec<(String, Vec<u8>)>,
 }
 
-/// The object that `lasthop live --json` prints: the keys of a run in virtual time, and those of real time.
+/// The object that `lasthop live --json` prints: the keys of a run in virtual time, and the keys of real time.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveSummary {
     /// The keys of a run in virtual time. Flows are measured at the sending host's device.
     #[serde(flatten)]
     pub run: Summary,
-    /// How late packets were delivered.
+    /// The lateness of deliveries.
     pub lateness: Lateness,
     /// Packets that were lost outside the links.
     pub outside: Outside,
     /// The driver's scheduling class.
     pub scheduling: Scheduling,
-    /// The right by which the namespaces were made.
+    /// The privilege by which the namespaces were made.
     pub right: Privilege,
     /// The kernel under test.
     pub kernel: Kernel,
@@ -61,10 +60,10 @@ pub struct LiveSummary {
     pub programs: Vec<ProgramSummary>,
     /// The exit of the user's program, if one ran.
     pub command: Option<CommandSummary>,
-    /// Other machines on which hosts were.
+    /// The other machines with hosts of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<MachineSummary>,
-    /// Why the run is not valid, in sentences; empty if it is.
+    /// The reasons why the run is not valid, in sentences; empty if it is valid.
     pub tainted_by: Vec<String>,
 }
 
@@ -77,9 +76,9 @@ pub struct Outside {
     pub socket_drops: u64,
     /// Packets without a route: to an unknown address, or not IPv4.
     pub unroutable: u64,
-    /// So many drops at devices and sockets taint the run.
+    /// Number of drops at devices and sockets from which they taint the run.
     pub bound: u64,
-    /// Whether there were as many.
+    /// Whether that number was reached.
     pub tainted: bool,
 }
 
@@ -101,15 +100,15 @@ pub struct Kernel {
 pub struct KernelFlow {
     /// The flow's name.
     pub flow: String,
-    /// Bytes that the receiving program read and checked; of datagrams those of the packets.
+    /// Bytes that the receiving program read and checked; of datagrams, the bytes of the packets.
     pub received: u64,
-    /// Why the connection broke, if it did; of several, the first.
+    /// The reason why the connection broke, if it did; of several connections, that of the first.
     pub broken: Option<String>,
-    /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time,
-    /// and where [`LiveSummary::programs`] has it.
+    /// The largest lateness of a wake-up of the flow's program, in milliseconds; null for bulk transfers, which wait
+    /// for no time, and where [`LiveSummary::programs`] has it.
     pub woken_late_ms: Option<f64>,
-    /// How late a half of the flow's program heard of the other at most, in milliseconds, where its hosts are not both
-    /// with the emulator.
+    /// The largest lateness of a message between the copies of the flow's program, in milliseconds, where its hosts are
+    /// not both with the emulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard_late_ms: Option<f64>,
     /// The counters.
@@ -122,12 +121,12 @@ pub struct KernelFlow {
 pub struct ProgramSummary {
     /// The flow's name.
     pub flow: String,
-    /// Why a connection broke, if one did; of several, the first.
+    /// The reason why a connection broke, if one did; of several, that of the first.
     pub broken: Option<String>,
-    /// How late the program was woken at most, in milliseconds.
+    /// The largest lateness of a wake-up of the program, in milliseconds.
     pub woken_late_ms: f64,
-    /// How late it heard at most of what had happened at its end at a kernel, or one of its halves of the other, in
-    /// milliseconds; 0 where it has neither.
+    /// The largest lateness of an event at its end at a kernel, or of a message between its copies, in milliseconds; 0
+    /// where it has neither.
     pub heard_late_ms: f64,
 }
 
@@ -151,7 +150,7 @@ pub(crate) fn gather(
     let outside = Outside::new(session.drops, session.network.unroutable(), options.tainted_from_drops);
     let ProgramResults { outcomes, kernel_flows, summaries: programs } =
         ProgramResults::take(setup, &mut session);
-    let mut flows = observed(setup, &mut session, outcomes, &options.stacks);
+    let mut flows = observed(setup, &session, outcomes, &options.stacks);
     add_samples(setup, &mut flows, samples);
     let mut outcome = session.network.finish(session.ended, flows);
     if !samples.is_empty() {
@@ -161,7 +160,7 @@ pub(crate) fn gather(
         let what = if command.is_some() { "the program ended" } else { "every flow closed" };
         what.clone_into(&mut outcome.summary.stopped_by);
     }
-    // With no kernel here, those under test are elsewhere.
+    // Without a kernel here, the kernels under test are on other machines.
     let elsewhere = session.remote.summaries.first().filter(|_| session.privilege == Privilege::NotNeeded);
     let kernel = Kernel {
         version: elsewhere.map_or_else(kernel_version, |machine| machine.kernel.clone()),
@@ -191,55 +190,64 @@ pub(crate) fn gather(
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
 }
 
-/// What became of the programs of flows.
+/// The results of the programs of flows.
 struct ProgramResults {
-    /// By the places of their flows.
-    outcomes: BTreeMap<usize, ProgramOutcome>,
+    outcomes: BTreeMap<FlowId, ProgramOutcome>,
     /// The kernels' counters, of bulk transfers too.
     kernel_flows: Vec<KernelFlow>,
-    /// Those of flows with a host whose stack is in a process of lasthop's.
+    /// The programs of flows with a host whose stack is in a process of lasthop's.
     summaries: Vec<ProgramSummary>,
 }
 
 impl ProgramResults {
     fn take(setup: &Setup<'_>, session: &mut Session) -> Self {
-        let (over_stacks, ran): (Vec<Ran>, Vec<Ran>) =
-            session.take_ran().into_iter().partition(|ran| setup.has_stack(&ran.flow));
-        let mut outcomes = std::mem::take(&mut session.programs);
-        let ends = session.take_ends();
-        for end in ends.iter().filter(|end| end.side == Side::To) {
-            outcomes.entry(end.index).and_modify(|outcome| outcome.received += end.read);
-        }
-        let place = |ran: &Ran| setup.flows.iter().position(|flow| flow.name == ran.flow);
-        let of_ends = ends.iter().filter(|end| end.side == Side::From).map(|end| (end.index, end.counts));
-        let mut counts: BTreeMap<usize, KernelCounts> = of_ends.collect();
-        for one in over_stacks {
-            let Some(index) = place(&one) else { continue };
-            counts.extend(setup.is_from_kernel(index).then_some((index, one.counts)));
-            outcomes.insert(index, one.into());
-        }
-        let of_end = |index| {
-            let counts = counts.get(&index)?;
-            Some(KernelFlow::of_end(&setup.flows[index].name, outcomes.get(&index)?, *counts))
+        let reports = session.take_program_reports();
+        let of_sender = reports.iter().filter(|report| report.side == Side::From);
+        let counts: BTreeMap<FlowId, KernelCounts> =
+            of_sender.map(|report| (report.flow, report.counts)).collect();
+        let outcomes = joined(std::mem::take(&mut session.programs), reports);
+        let kernel_flow = |(id, flow): (FlowId, &FlowSpec)| match outcomes.get(&id) {
+            Some(outcome) if setup.is_from_kernel(id) => {
+                Some(KernelFlow::of_program(setup, id, outcome, counts.get(&id).copied().unwrap_or_default()))
+            }
+            Some(_) => None,
+            None => KernelFlow::of_bulk(&flow.name, &session.reports),
         };
-        let of_flow = |(index, flow): (usize, &FlowSpec)| {
-            KernelFlow::of(&flow.name, &session.reports, &ran).or_else(|| of_end(index))
-        };
-        let kernel_flows = setup.flows.iter().enumerate().filter_map(of_flow).collect();
-        let summary = |(index, one): (&usize, &_)| ProgramSummary::of(&setup.flows[*index].name, one);
-        let summaries = outcomes.iter().map(summary).collect();
-        outcomes.extend(ran.into_iter().filter_map(|ran| Some((place(&ran)?, ran.into()))));
+        let kernel_flows = setup.flows().filter_map(kernel_flow).collect();
+        let with_stacks = outcomes.iter().filter(|(id, _)| setup.has_stack(**id));
+        let summaries = with_stacks.map(|(id, one)| ProgramSummary::of(&setup.flow(*id).name, one)).collect();
         Self { outcomes, kernel_flows, summaries }
     }
 }
 
-/// Adds what samples tell of the sending kernels' connections.
+/// The outcomes of all programs: those that the driver ran, and those in reports, of which two are of copies.
+fn joined(
+    mut outcomes: BTreeMap<FlowId, ProgramOutcome>,
+    mut reports: Vec<ProgramReport>,
+) -> BTreeMap<FlowId, ProgramOutcome> {
+    // The copy at `from` comes first.
+    reports.sort_by_key(|report| (report.flow, report.side));
+    for ProgramReport { flow, side, outcome, read, .. } in reports {
+        let known = outcomes.remove(&flow);
+        let joined = match (known, outcome) {
+            (Some(from), Some(to)) => Some(ProgramOutcome::join(from, to)),
+            (Some(known), None) if side == Side::To => {
+                Some(ProgramOutcome { received: known.received + read, ..known })
+            }
+            (known, outcome) => known.or(outcome),
+        };
+        outcomes.extend(joined.map(|outcome| (flow, outcome)));
+    }
+    outcomes
+}
+
+/// Adds the samples of the sending kernels' connections.
 fn add_samples(setup: &Setup<'_>, flows: &mut [ObservedFlow], samples: &[(String, Vec<Sample>)]) {
     let sampled = BySocket::new(samples);
-    for (index, (spec, flow)) in setup.flows.iter().zip(flows).enumerate() {
-        let listens = setup.ends(index)[1].port();
+    for ((id, spec), flow) in setup.flows().zip(flows) {
+        let listens = setup.ends(id)[Side::To].port();
         for connection in &mut flow.connections {
-            if let Some(found) = sampled.find(&setup.spec.nodes[spec.from].name, connection.ends) {
+            if let Some(found) = sampled.find(&setup.spec.node(spec.from).name, connection.ends) {
                 let accepted = connection.ends[0].port() == listens;
                 connection.records[0] = records(found.iter().copied(), accepted);
             }
@@ -248,7 +256,7 @@ fn add_samples(setup: &Setup<'_>, flows: &mut [ObservedFlow], samples: &[(String
 }
 
 impl Outside {
-    /// `tainted_from` is how many drops taint the run; without it, one.
+    /// `tainted_from` is the number of drops from which they taint the run; default 1.
     pub(crate) fn new(drops: Drops, unroutable: u64, tainted_from: Option<u64>) -> Self {
         let bound = tainted_from.unwrap_or(1);
         let tainted = drops.device + drops.socket >= bound.max(1);
@@ -256,8 +264,8 @@ impl Outside {
     }
 }
 
-/// Returns what makes the run differ from what the scenario says: packets that were late or dropped elsewhere than on a
-/// link, programs that were woken late: `woken_late` has their flows and the milliseconds.
+/// Returns the reasons why the run differs from the scenario: packets that were late or dropped outside the links, and
+/// programs that were woken late. `woken_late` has the flows of these programs, with milliseconds.
 pub(crate) fn tainted_by(
     lateness: &Lateness,
     outside: &Outside,
@@ -286,94 +294,75 @@ pub(crate) fn tainted_by(
 }
 
 impl Session {
-    /// The programs in the hosts' threads that have ended.
-    fn take_ran(&mut self) -> Vec<Ran> {
-        let (ran, rest) = std::mem::take(&mut self.reports)
-            .into_iter()
-            .partition::<Vec<_>, _>(|report| matches!(report, Report::Ran(_)));
-        self.reports = rest;
-        let ran = ran.into_iter().filter_map(|report| match report {
-            Report::Ran(ran) => Some(*ran),
+    /// Takes the reports on programs.
+    fn take_program_reports(&mut self) -> Vec<ProgramReport> {
+        let taken = self.reports.extract_if(.., |report| matches!(report, Report::Program(_)));
+        let reports = taken.filter_map(|report| match report {
+            Report::Program(report) => Some(*report),
             _ => None,
         });
-        ran.collect()
-    }
-
-    /// What kernels' ends of programs have done.
-    fn take_ends(&mut self) -> Vec<KernelEndRan> {
-        let ends = self.reports.extract_if(.., |report| matches!(report, Report::EndRan(_)));
-        let ends = ends.filter_map(|report| match report {
-            Report::EndRan(end) => Some(end),
-            _ => None,
-        });
-        ends.collect()
-    }
-}
-
-impl From<Ran> for ProgramOutcome {
-    fn from(ran: Ran) -> Self {
-        Self {
-            program: ran.program,
-            is_done: ran.is_done,
-            connections: ran.connections,
-            all_closed: ran.all_closed,
-            received: ran.received,
-            counters: ran.counters,
-            broken: ran.broken,
-            woken_late_by: ran.woken_late_by,
-            heard_late_by: ran.heard_late_by.unwrap_or(Duration::ZERO),
-        }
+        reports.collect()
     }
 }
 
 /// Returns the flows as captured at their senders, or as the senders' stacks count them.
 fn observed(
     setup: &Setup<'_>,
-    session: &mut Session,
-    mut programs: BTreeMap<usize, ProgramOutcome>,
+    session: &Session,
+    mut programs: BTreeMap<FlowId, ProgramOutcome>,
     stacks: &Assignment,
 ) -> Vec<ObservedFlow> {
-    let place = |node: usize| setup.hosts.iter().position(|host| *host == node).expect("a flow joins hosts");
+    let place = |node| setup.hosts.iter().position(|host| *host == node).expect("a flow joins hosts");
     let mut flows = Vec::new();
-    for (index, flow) in setup.flows.iter().enumerate() {
-        let [from, to] = [place(flow.from), place(flow.to)];
-        if let Some(ran) = programs.remove(&index) {
-            // Once the links have nothing more under way, what has not arrived is lost.
-            let of_links = || session.captures.lost_datagrams(setup.ends(index));
-            let lost = if session.all_done { u64::MAX } else { of_links() };
-            flows.push(observe_program(setup.spec, flow, index, &session.captures, (from, lost), ran));
-            continue;
-        }
-        let mut observer =
-            Observer { capture: from, sender: None, received: None, receiver_records: Vec::new() };
-        let received = received(&flow.name, &session.reports);
-        observer.received = received.map(|received| received.bytes);
-        let transfer = received.and_then(|received| transfer(setup, flow, received));
-        if let Some(receiver) = &mut session.stacks[to] {
-            observer.received = receiver.transfer(index).map(TransferEnd::bytes);
-            observer.receiver_records = receiver.take_records(index);
-        }
-        if stacks.get(flow.to) == Some(StackId::PROGRAM) {
-            // What a program has read, nobody here knows: what its stack has acknowledged counts.
-            let captured = session.captures.flow(from, setup.ends(index));
-            observer.received = captured.map(|flow| flow.half(FlowSide::Opener).acked().0);
-        }
-        observer.sender = session.stacks[from].as_mut();
-        let mut observed = observe(setup.spec, flow, index, &session.captures, observer);
-        if let Some(transfer) = transfer {
-            let mut program = ObservedProgram::new(flow.program(setup.spec.seed).1);
-            program.report(transfer);
-            program.tell(0, true, &mut observed);
-            session.captures.tell(index, &mut observed.summary);
-        }
-        flows.push(observed);
+    for (id, flow) in setup.flows() {
+        let [from, to] = flow.nodes().map(place).into_array();
+        flows.push(match programs.remove(&id) {
+            Some(outcome) => {
+                // When no packet is in transit, datagrams that have not arrived are lost.
+                let of_links = || session.captures.lost_datagrams(setup.ends(id).into_array());
+                let lost = if session.all_done { u64::MAX } else { of_links() };
+                observe_program(setup.spec, flow, id, &session.captures, (from, lost), outcome)
+            }
+            None => observed_bulk(setup, session, (id, flow), [from, to], stacks),
+        });
     }
     flows
 }
 
+/// Returns a bulk flow between the hosts at two places.
+fn observed_bulk(
+    setup: &Setup<'_>,
+    session: &Session,
+    (id, flow): (FlowId, &FlowSpec),
+    [from, to]: [usize; 2],
+    stacks: &Assignment,
+) -> ObservedFlow {
+    let by_kernel = received(&flow.name, &session.reports);
+    let by_stack = report_of(&session.stacks[to], id);
+    let mut observer = Observer {
+        capture: from,
+        sender: report_of(&session.stacks[from], id),
+        received: by_stack.map(|report| report.bytes).or(by_kernel.map(|received| received.bytes)),
+        receiver_records: by_stack.map_or(&[], |report| &report.records),
+    };
+    if stacks.get(flow.to) == Some(StackId::PROGRAM) {
+        // Only the program knows what it has read: the bytes that its stack has acknowledged count.
+        let captured = session.captures.flow(from, setup.ends(id).into_array());
+        observer.received = captured.map(|flow| flow.half(FlowSide::Opener).acked().0);
+    }
+    let mut observed = observe(setup.spec, flow, id, &session.captures, &observer);
+    if let Some(transfer) = by_kernel.and_then(|received| transfer(setup, flow, received)) {
+        let mut log = ProgramLog::default();
+        log.report(transfer);
+        observed.add_program(&log, flow.workload.service(), 0, true);
+        session.captures.tell(id, &mut observed.summary);
+    }
+    observed
+}
+
 /// Returns the transfer of a bulk flow whose last byte was read.
 fn transfer(setup: &Setup<'_>, flow: &FlowSpec, received: &Received) -> Option<Transfer> {
-    let sim::Workload::Bulk(sim::Amount::Bytes(bytes)) = flow.workload else { return None };
+    let Workload::Bulk(Amount::Bytes(bytes)) = flow.workload else { return None };
     let start = flow.start_at(setup.spec.seed);
     let end = Instant::from_nanos(received.last_read_ns).max(start);
     (received.bytes == bytes.0).then_some(Transfer { start, end, bytes })
@@ -407,30 +396,17 @@ fn received<'a>(flow: &str, reports: &'a [Report]) -> Option<&'a Received> {
 }
 
 impl KernelFlow {
-    fn of(flow: &str, reports: &[Report], programs: &[Ran]) -> Option<Self> {
-        let ran = programs.iter().find(|ran| ran.flow == flow);
-        ran.map(Self::of_program).or_else(|| Self::of_bulk(flow, reports))
-    }
-
-    fn of_program(ran: &Ran) -> Self {
+    fn of_program(setup: &Setup<'_>, id: FlowId, outcome: &ProgramOutcome, counts: KernelCounts) -> Self {
+        let flow = setup.flow(id);
+        let ms = |late: units::Duration| late.as_secs_f64() * 1e3;
+        // The summary of the program has these where a host has a stack.
+        let is_of_kernels = !setup.has_stack(id);
         Self {
-            flow: ran.flow.clone(),
-            received: ran.received + ran.program.datagram_bytes().0,
-            broken: ran.broken.clone(),
-            woken_late_ms: Some(ran.woken_late_by.as_secs_f64() * 1e3),
-            heard_late_ms: ran.heard_late_by.map(|late| late.as_secs_f64() * 1e3),
-            counts: ran.counts,
-        }
-    }
-
-    /// Of a program that has a stack in this process at its other end.
-    fn of_end(flow: &str, outcome: &ProgramOutcome, counts: KernelCounts) -> Self {
-        Self {
-            flow: flow.to_owned(),
-            received: outcome.received + outcome.program.datagram_bytes().0,
+            flow: flow.name.clone(),
+            received: outcome.received + outcome.log.datagram_bytes().0,
             broken: outcome.broken.clone(),
-            woken_late_ms: None,
-            heard_late_ms: None,
+            woken_late_ms: is_of_kernels.then(|| ms(outcome.woken_late_by)),
+            heard_late_ms: (is_of_kernels && setup.is_split(flow)).then(|| ms(outcome.heard_late_by)),
             counts,
         }
     }

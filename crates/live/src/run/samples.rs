@@ -7,6 +7,7 @@ use std::time::Duration as StdDuration;
 
 use linux::sock_diag::SockDiag;
 use linux::tcp_info::{CongestionState, TcpInfo};
+use serde::{Deserialize, Serialize};
 use tcp::Decision;
 use units::{Bytes, Duration, Instant};
 
@@ -18,7 +19,7 @@ use crate::stop::Stop;
 pub(crate) struct Samples(Mutex<Vec<Sample>>);
 
 /// A connection at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     pub(crate) at: Instant,
     /// The host's own end, then the other.

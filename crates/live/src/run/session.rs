@@ -8,24 +8,25 @@ use linux::drops::Drops;
 use linux::namespace::{self, Privilege};
 use linux::scheduling::{Priority, Scheduling};
 use linux::sysctl::Sysctls;
-use stacks::{HostCaptures, ProgramOutcome, Programs};
-use units::{Duration, Instant};
+use stacks::{HostCaptures, Programs, TransferReport};
+use units::{Duration, FlowId, Instant, NodeId};
+use workload::ProgramOutcome;
 
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::drive::attachment::{Attachment, attach};
+use crate::drive::attachment::attach;
 use crate::drive::driver::Driver;
 use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::drive::network::Network;
 use crate::machines::{Machines, RemoteMachines, RemoteResults, Tunnel};
 use crate::run::environment::{Named, environment, named};
-use crate::run::host::{Host, HostSpec, Report, Start};
+use crate::run::host::{Host, HostSpec, Start};
 use crate::run::main_loop::{Ended, MainLoop};
 use crate::run::options::{Options, Progress};
+use crate::run::report::Report;
 use crate::run::start_barrier::StartBarrier;
 use crate::stop::Stop;
-use crate::workload::kernel_hosts::KernelHosts;
-use crate::workload::{HalfRan, HalfSpec, MessageBus, StackHalves};
+use crate::workload::{KernelHosts, MessageBus, ProgramReport, ProgramSpec, StackReplicas};
 
 /// The state at the end of a run, from which the results are computed.
 pub(crate) struct Session {
@@ -43,10 +44,10 @@ pub(crate) struct Session {
     pub(crate) drops: Drops,
     /// The time at which the last packet was delivered, or the run was stopped.
     pub(crate) ended: Instant,
-    /// The hosts with stacks in this process, in the order of the network's hosts; `None` for kernels.
-    pub(crate) stacks: Vec<Option<stacks::Host>>,
-    /// The programs of flows over these stacks, by the places of their flows.
-    pub(crate) programs: BTreeMap<usize, ProgramOutcome>,
+    /// The reports of the stacks on their bulk transfers, in the order of the network's hosts; none of a kernel.
+    pub(crate) stacks: Vec<Vec<TransferReport>>,
+    /// The outcomes of the programs that the driver has run.
+    pub(crate) programs: BTreeMap<FlowId, ProgramOutcome>,
     /// The results of the other machines.
     pub(crate) remote: RemoteResults,
 }
@@ -56,13 +57,13 @@ pub(crate) struct Hosts {
     /// Hosts that are kernels.
     pub(crate) kernels: Vec<HostSpec>,
     /// Hosts with a stack in this process and a flow, by node.
-    pub(crate) stacks: Vec<(usize, stacks::Host)>,
+    pub(crate) stacks: Vec<(NodeId, stacks::Host)>,
     /// The nodes of all hosts with a stack in this process.
-    pub(crate) in_process: BTreeSet<usize>,
+    pub(crate) in_process: BTreeSet<NodeId>,
     /// Number of hosts with a flow and a stack in a process on another machine.
     pub(crate) remote_stacks: usize,
-    /// The sides at stacks in this process of flows whose programs run in halves, by node.
-    pub(crate) stack_halves: BTreeMap<usize, Vec<HalfSpec>>,
+    /// The copies of programs at the hosts with a stack in this process, by node.
+    pub(crate) stack_replicas: BTreeMap<NodeId, Vec<ProgramSpec>>,
     /// The programs of flows between stacks in this process.
     pub(crate) programs: Programs,
     /// The names of the flows, in the stacks' order.
@@ -86,13 +87,13 @@ pub(crate) fn run(
 ) -> Result<Session, LiveError> {
     let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
     let mut stage = Stage::set_up(&mut hosts, options)?;
-    let halves = halves_of_stacks(&mut hosts, &stage.bus)?;
+    let replicas = replicas_of_stacks(&mut hosts, &stage.bus)?;
     let clock = stage.start_clock()?;
     let priority = Priority::raise();
     let (kernel_hosts, flows) = (std::mem::take(&mut stage.kernel_hosts), std::mem::take(&mut hosts.flows));
     let mut driver = stage.driver(&mut hosts, network, captures, clock, tainted_from);
     (driver.programs, driver.kernel_hosts) = (hosts.programs, kernel_hosts);
-    driver.add_halves(halves);
+    driver.add_replicas(replicas);
     stage.start_hosts(clock);
     let ended = stage.main_loop(clock, end, &flows).drive(&mut driver, progress);
     let driven = Driven::of(driver, clock, ended);
@@ -123,9 +124,9 @@ struct Driven {
     network: Network,
     captures: HostCaptures,
     lateness: LatenessRecorder,
-    stacks: Vec<Option<stacks::Host>>,
-    programs: BTreeMap<usize, ProgramOutcome>,
-    halves: Vec<HalfRan>,
+    stacks: Vec<Vec<TransferReport>>,
+    programs: BTreeMap<FlowId, ProgramOutcome>,
+    replicas: Vec<ProgramReport>,
     at: Instant,
     ended: Result<Ended, LiveError>,
 }
@@ -134,16 +135,18 @@ impl Stage {
     /// Obtains the privilege, sets up the kernels' hosts of this machine, and lets the other machines set up theirs.
     fn set_up(hosts: &mut Hosts, options: &Options<'_>) -> Result<Self, LiveError> {
         let expected = hosts.kernels.iter().map(HostSpec::reports).sum::<usize>() + hosts.remote_stacks;
-        let with_programs = hosts.kernels.iter().filter(|host| !host.programs.is_empty()).count();
+        let with_programs = hosts.kernels.iter().filter(|host| !host.background.is_empty()).count();
         let barrier = StartBarrier::new(with_programs);
         let named = named(&hosts.kernels);
-        let kernel_hosts = KernelHosts::new(&hosts.kernels).map_err(LiveError::Wait)?;
+        let programs = hosts.kernels.iter().flat_map(|host| &host.programs);
+        let kernel_hosts = KernelHosts::new(programs).map_err(LiveError::Wait)?;
         let local = hosts.take_local_kernels();
         let privilege = privilege_for(&local)?;
         let stop = Arc::new(Stop::default());
         let (reporting, reports) = report_channel().map_err(LiveError::Wait)?;
-        let halves = local.iter().flat_map(|host| &host.halves).chain(hosts.stack_halves.values().flatten());
-        let bus = Arc::new(MessageBus::new(halves).map_err(LiveError::Wait)?);
+        let programs = local.iter().flat_map(|host| &host.programs);
+        let programs = programs.chain(hosts.stack_replicas.values().flatten());
+        let bus = Arc::new(MessageBus::new(programs).map_err(LiveError::Wait)?);
         let local = set_up_hosts(local, &stop, &reporting)?;
         let reach =
             |machines| RemoteMachines::set_up(machines, options, reporting.clone(), barrier.clone(), &bus);
@@ -182,7 +185,7 @@ impl Stage {
         Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from))
     }
 
-    fn tunnel(&self, node: usize) -> Option<&Tunnel> {
+    fn tunnel(&self, node: NodeId) -> Option<&Tunnel> {
         self.remote.as_ref()?.tunnel(node)
     }
 
@@ -210,7 +213,7 @@ impl Stage {
         let (mut sysctls, mut drops) = take_down(self.hosts);
         let (mut reports, all_done) = driven.ended?;
         parted?;
-        reports.extend(driven.halves.into_iter().map(|half| Report::Half(Box::new(half))));
+        reports.extend(driven.replicas.into_iter().map(|report| Report::Program(Box::new(report))));
         while let Some(report) = self.reports.try_recv() {
             reports.push(report?);
         }
@@ -221,9 +224,9 @@ impl Stage {
             drops = [drops, machines.drops()].into_iter().sum();
             remote = machines.results(tainted_from, &|node| network.name(node));
         }
-        for (node, ended) in remote.stacks.drain(..) {
+        for (node, reports) in remote.stacks.drain(..) {
             if let Some(place) = network.nodes().iter().position(|known| *known == node) {
-                stacks[place] = Some(stacks::Host::reported(ended));
+                stacks[place] = reports;
             }
         }
         let lateness = lateness.summary();
@@ -250,10 +253,11 @@ impl Driven {
     /// Ends the programs and takes the driver apart.
     fn of(mut driver: Driver<'_>, clock: Clock, ended: Result<Ended, LiveError>) -> Self {
         let at = clock.now();
-        let (programs, halves) = (driver.finish_programs(), driver.finish_halves());
+        let (programs, replicas) = (driver.finish_programs(), driver.finish_replicas());
         let Driver { network, captures, lateness, attachments, .. } = driver;
-        let stacks = attachments.into_iter().map(Attachment::into_stack).collect();
-        Self { network, captures, lateness, stacks, programs, halves, at, ended }
+        let reports = |host: Option<stacks::Host>| host.map(|mut host| host.report()).unwrap_or_default();
+        let stacks = attachments.into_iter().map(|one| reports(one.into_stack())).collect();
+        Self { network, captures, lateness, stacks, programs, replicas, at, ended }
     }
 }
 
@@ -283,18 +287,18 @@ fn set_up_hosts(
     hosts.into_iter().map(set_up).collect()
 }
 
-/// Makes the halves of programs at the hosts with stacks in this process, by node.
-fn halves_of_stacks(
+/// Makes the copies of programs at the hosts with stacks in this process, by node.
+fn replicas_of_stacks(
     hosts: &mut Hosts,
     bus: &Arc<MessageBus>,
-) -> Result<BTreeMap<usize, StackHalves>, LiveError> {
-    let mut halves = BTreeMap::new();
+) -> Result<BTreeMap<NodeId, StackReplicas>, LiveError> {
+    let mut replicas = BTreeMap::new();
     for (node, host) in &mut hosts.stacks {
-        if let Some(specs) = hosts.stack_halves.remove(node) {
-            halves.insert(*node, StackHalves::new(specs, host, bus)?);
+        if let Some(specs) = hosts.stack_replicas.get(node) {
+            replicas.insert(*node, StackReplicas::new(specs, host, bus)?);
         }
     }
-    Ok(halves)
+    Ok(replicas)
 }
 
 /// Starts the tasks of local hosts. `named` are all hosts of the run.

@@ -7,18 +7,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use linux::socket::SocketOptions;
-use sim::workload::Side;
-use sim::{FlowSpec, Spec, Workload};
+use sim::{FlowSpec, Spec};
 use stacks::StackId;
-use units::Instant;
+use units::{FlowId, Instant, NodeId, PerSide, Side};
+use workload::{ClientPorts, PortChoice, RunnerSetup, Workload};
 
 use crate::drive::network::smallest_mtu;
-use crate::run::bulk::{Amount, Receiver, Sender};
+use crate::run::bulk::{Amount, BulkEnd, Receiver, Sender};
 use crate::run::command::{CommandLine, Output};
 use crate::run::host::HostSpec;
 use crate::run::options::Options;
-use crate::workload::kernel_hosts::KernelEvents;
-use crate::workload::{ClientPorts, FlowEnd, HalfSpec, KernelEndSpec, WorkloadSpec};
+use crate::workload::{KernelEvents, Placement, ProgramSpec};
 
 /// The scenario, with the flows that run and the nodes that are hosts.
 pub(crate) struct Setup<'a> {
@@ -26,23 +25,23 @@ pub(crate) struct Setup<'a> {
     /// The flows to run.
     pub(crate) flows: &'a [FlowSpec],
     /// The nodes that are hosts: kernels, and stacks in this process.
-    pub(crate) hosts: Vec<usize>,
+    pub(crate) hosts: Vec<NodeId>,
     /// The nodes among them whose stacks are in this process.
-    stacks: &'a BTreeMap<usize, StackId>,
+    stacks: &'a BTreeMap<NodeId, StackId>,
     /// Ports of programs' ends that connect.
     pub(crate) ports: Arc<ClientPorts>,
-    /// What happens at kernels' ends of programs with a stack in this process.
+    /// The events at kernels' ends of programs with a stack in this process at the other side.
     kernel_events: Arc<KernelEvents>,
     /// The nodes that are not in the emulator's process.
-    elsewhere: BTreeSet<usize>,
+    remote: BTreeSet<NodeId>,
 }
 
-/// Returns the amount of a bulk flow. Those have senders and receivers of their own, which block: a flow as fast as a
-/// machine can has both its processors.
+/// Returns the amount of a bulk flow. Bulk flows have senders and receivers that block, so that one flow can use two
+/// processors.
 fn amount(workload: &Workload) -> Option<Amount> {
     match workload {
-        Workload::Bulk(sim::Amount::Bytes(bytes)) => Some(Amount::Bytes(bytes.0)),
-        Workload::Bulk(sim::Amount::Until(time)) => Some(Amount::Until(Instant::START + *time)),
+        Workload::Bulk(::workload::Amount::Bytes(bytes)) => Some(Amount::Bytes(bytes.0)),
+        Workload::Bulk(::workload::Amount::Until(time)) => Some(Amount::Until(Instant::START + *time)),
         Workload::Application { .. } => None,
     }
 }
@@ -52,34 +51,42 @@ impl<'a> Setup<'a> {
     pub(crate) fn new(
         spec: &'a Spec,
         flows: &'a [FlowSpec],
-        hosts: &[usize],
-        stacks: &'a BTreeMap<usize, StackId>,
+        hosts: &[NodeId],
+        stacks: &'a BTreeMap<NodeId, StackId>,
     ) -> Self {
-        let ports = Arc::new(ClientPorts::behind(flows.len()));
+        let ports = Arc::new(ClientPorts::after(flows.len()));
         let (hosts, kernel_events) = (hosts.to_vec(), Arc::default());
-        Self { spec, flows, hosts, stacks, ports, kernel_events, elsewhere: BTreeSet::new() }
+        Self { spec, flows, hosts, stacks, ports, kernel_events, remote: BTreeSet::new() }
     }
 
-    /// The same, with some of the hosts in other processes than the emulator's.
-    pub(crate) fn with_remote(self, nodes: impl Iterator<Item = usize>) -> Self {
-        Self { elsewhere: nodes.collect(), ..self }
+    /// Sets the hosts that are in other processes than the emulator's.
+    pub(crate) fn with_remote(self, nodes: impl Iterator<Item = NodeId>) -> Self {
+        Self { remote: nodes.collect(), ..self }
     }
 
-    /// Whether the program of a flow runs in two halves, since its hosts are not both in the emulator's process.
-    pub(crate) fn is_in_halves(&self, flow: &FlowSpec) -> bool {
-        [flow.from, flow.to].iter().any(|node| self.elsewhere.contains(node))
+    /// Whether the program of a flow has two copies, since its hosts are not both in the emulator's process.
+    pub(crate) fn is_split(&self, flow: &FlowSpec) -> bool {
+        [flow.from, flow.to].iter().any(|node| self.remote.contains(node))
     }
 
-    /// Whether a host of a flow has a stack in a process of lasthop's, here or on another machine.
-    pub(crate) fn has_stack(&self, flow: &str) -> bool {
-        let is_it = |one: &&FlowSpec| one.name == flow;
-        let has_stack = |one: &FlowSpec| [one.from, one.to].iter().any(|node| self.stacks.contains_key(node));
-        self.flows.iter().find(is_it).is_some_and(has_stack)
+    /// Whether a host of a flow has a stack in a process of lasthop, here or on another machine.
+    pub(crate) fn has_stack(&self, flow: FlowId) -> bool {
+        self.flow(flow).nodes().iter().any(|node| self.stacks.contains_key(node))
     }
 
-    /// Whether a kernel sends the flow at a place.
-    pub(crate) fn is_from_kernel(&self, index: usize) -> bool {
-        !self.stacks.contains_key(&self.flows[index].from)
+    /// Whether a kernel sends a flow.
+    pub(crate) fn is_from_kernel(&self, flow: FlowId) -> bool {
+        !self.stacks.contains_key(&self.flow(flow).from)
+    }
+
+    /// A flow.
+    pub(crate) fn flow(&self, flow: FlowId) -> &FlowSpec {
+        &self.flows[flow.index()]
+    }
+
+    /// The flows with their identities.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = (FlowId, &FlowSpec)> {
+        (0..).map(FlowId::new).zip(self.flows)
     }
 
     /// Returns the stop time.
@@ -89,42 +96,27 @@ impl<'a> Setup<'a> {
 
     /// Returns the specification of each kernel's host.
     pub(crate) fn host_specs(&self, options: &Options<'_>) -> Vec<HostSpec> {
-        let kernels: Vec<usize> =
+        let kernels: Vec<NodeId> =
             self.hosts.iter().copied().filter(|node| !self.stacks.contains_key(node)).collect();
-        let has_program = |node: &&usize| options.programs.iter().any(|program| program.host == **node);
+        let has_program = |node: &&NodeId| options.programs.iter().any(|program| program.host == **node);
         let of_command = kernels.iter().find(|node| !has_program(node)).or(kernels.first());
-        let host_spec = |node: &usize| self.host_spec(Some(node) == of_command, *node, options);
+        let host_spec = |node: &NodeId| self.host_spec(Some(node) == of_command, *node, options);
         kernels.iter().map(host_spec).collect()
     }
 
-    fn host_spec(&self, has_command: bool, node: usize, options: &Options<'_>) -> HostSpec {
-        let flows = || self.flows.iter().enumerate();
-        let bulk = |flow: &FlowSpec| amount(&flow.workload).is_some();
+    fn host_spec(&self, has_command: bool, node: NodeId, options: &Options<'_>) -> HostSpec {
         let is_program = options.stacks.get(node) == Some(StackId::PROGRAM);
         let address = self.address(node);
         HostSpec {
             node,
-            name: self.spec.nodes[node].name.clone(),
+            name: self.spec.node(node).name.clone(),
             address,
             mtu: self.mtu(node),
             sysctls: options.sysctls.clone(),
-            senders: flows()
-                .filter(|(_, flow)| flow.from == node && !is_program)
-                .filter_map(|(i, flow)| Some(self.sender(i, amount(&flow.workload)?, options)))
-                .collect(),
-            receivers: flows()
-                .filter(|(_, flow)| flow.to == node && !is_program && bulk(flow))
-                .map(|(i, _)| self.receiver(i, options))
-                .collect(),
-            workloads: flows()
-                .filter(|(_, flow)| flow.from == node && !bulk(flow) && !self.stacks.contains_key(&flow.to))
-                .filter(|(_, flow)| !self.is_in_halves(flow))
-                .map(|(i, _)| self.workload(i, options))
-                .collect(),
-            ends: (0..self.flows.len()).filter_map(|i| self.kernel_end(i, node, options)).collect(),
-            halves: self.halves(node, options),
+            bulk: self.bulk(node, options).filter(|_| !is_program).collect(),
+            programs: self.programs(node, options),
             command: has_command.then(|| command(&options.command, shown(options.output.as_ref()))).flatten(),
-            programs: options
+            background: options
                 .programs
                 .iter()
                 .filter(|program| program.host == node)
@@ -136,37 +128,88 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Returns the sides at a node of flows whose programs run in halves.
-    fn halves(&self, node: usize, options: &Options<'_>) -> Vec<HalfSpec> {
-        let half = |(index, flow): (usize, &FlowSpec)| {
-            if amount(&flow.workload).is_some() || !self.is_in_halves(flow) {
-                return None;
-            }
-            let (_, side) =
-                [(flow.from, Side::From), (flow.to, Side::To)].into_iter().find(|(own, _)| *own == node)?;
-            Some(HalfSpec { workload: self.workload(index, options), index, flows: self.flows.len(), side })
-        };
-        self.flows.iter().enumerate().filter_map(half).collect()
+    /// Returns a node's ends of bulk transfers: its senders, then its receivers.
+    fn bulk(&self, node: NodeId, options: &Options<'_>) -> impl Iterator<Item = BulkEnd> {
+        let of_amount = || self.flows().filter_map(|(id, flow)| Some((id, flow, amount(&flow.workload)?)));
+        let senders = of_amount()
+            .filter(move |(_, flow, _)| flow.from == node)
+            .map(move |(id, _, amount)| BulkEnd::Sender(self.sender(id, amount, options)));
+        let receivers = of_amount()
+            .filter(move |(_, flow, _)| flow.to == node)
+            .map(move |(id, ..)| BulkEnd::Receiver(self.receiver(id, options)));
+        senders.chain(receivers)
     }
 
-    /// Returns these sides for several nodes, by node; only nodes that have any.
-    pub(crate) fn stack_halves(
-        &self,
-        nodes: impl Iterator<Item = usize>,
-        options: &Options<'_>,
-    ) -> BTreeMap<usize, Vec<HalfSpec>> {
-        nodes
-            .map(|node| (node, self.halves(node, options)))
-            .filter(|(_, halves)| !halves.is_empty())
+    /// Returns the programs that have an end at a kernel's node.
+    fn programs(&self, node: NodeId, options: &Options<'_>) -> Vec<ProgramSpec> {
+        self.flows()
+            .filter_map(|(id, flow)| self.program(id, flow.nodes().side_of(&node)?, options))
             .collect()
     }
 
-    /// Returns what a program that is the stack of a host is told of the flows that are its own, a line each: `send` or
-    /// `read`, its own port, the other's address and port, bytes, and when the flow starts, in seconds.
-    fn flow_lines(&self, node: usize) -> String {
-        let line = |(index, flow): (usize, &FlowSpec)| {
+    /// Returns the program of a flow with its placement, as seen from a kernel's host at one side. Between two kernels
+    /// in this process it belongs to `from`.
+    fn program(&self, id: FlowId, side: Side, options: &Options<'_>) -> Option<ProgramSpec> {
+        let flow = self.flow(id);
+        let has_stack = |side: Side| self.stacks.contains_key(&flow.nodes()[side]);
+        let placement = if self.is_split(flow) {
+            Placement::Split { side }
+        } else if has_stack(side.other()) {
+            let (orders, events) = (Arc::default(), Arc::clone(&self.kernel_events));
+            Placement::BesideStack { side, orders, events }
+        } else if side == Side::From {
+            Placement::Kernels { peer: self.spec.node(flow.to).name.clone() }
+        } else {
+            return None;
+        };
+        amount(&flow.workload).is_none().then(|| self.program_at(id, placement, options))
+    }
+
+    fn program_at(&self, id: FlowId, placement: Placement, options: &Options<'_>) -> ProgramSpec {
+        let flow = self.flow(id);
+        let is_split = self.is_split(flow);
+        let ports = match is_split {
+            true => PortChoice::Agreed { flows: self.flows.len() },
+            false => PortChoice::Next(Arc::clone(&self.ports)),
+        };
+        let setup = RunnerSetup {
+            flow: id,
+            nodes: flow.nodes(),
+            ends: self.ends(id),
+            ports,
+            feedback: flow.workload.service().feedback,
+            is_split,
+        };
+        ProgramSpec {
+            flow: flow.clone(),
+            seed: self.spec.seed,
+            setup,
+            options: PerSide::new(self.sender_options(flow, options), self.receiver_options(flow, options)),
+            spare_ports: Arc::clone(&self.ports),
+            placement,
+        }
+    }
+
+    /// Returns the copies of programs at several nodes with stacks, by node; only nodes that have any.
+    pub(crate) fn stack_replicas(
+        &self,
+        nodes: impl Iterator<Item = NodeId>,
+        options: &Options<'_>,
+    ) -> BTreeMap<NodeId, Vec<ProgramSpec>> {
+        let copies = |node| {
+            let mut programs = self.programs(node, options);
+            programs.retain(|program| program.setup.is_split);
+            (node, programs)
+        };
+        nodes.map(copies).filter(|(_, programs)| !programs.is_empty()).collect()
+    }
+
+    /// Returns the lines from which a program that is the stack of a host learns its flows, one for each: `send` or
+    /// `read`, its own port, the other's address and port, bytes, and the start of the flow, in seconds.
+    fn flow_lines(&self, node: NodeId) -> String {
+        let line = |(id, flow): (FlowId, &FlowSpec)| {
             let Some(Amount::Bytes(bytes)) = amount(&flow.workload) else { return None };
-            let [sender, receiver] = self.ends(index);
+            let [sender, receiver] = self.ends(id).into_array();
             let start = flow.start_at(self.spec.seed).saturating_since(Instant::START).as_secs_f64();
             let (verb, own, other) = match node {
                 node if node == flow.from => ("send", sender, receiver),
@@ -175,17 +218,17 @@ impl<'a> Setup<'a> {
             };
             Some(format!("{verb} {} {} {} {bytes} {start:.6}\n", own.port(), other.ip(), other.port()))
         };
-        self.flows.iter().enumerate().filter_map(line).collect()
+        self.flows().filter_map(line).collect()
     }
 
     /// Returns the largest packet that every link at the node accepts, in bytes.
-    fn mtu(&self, node: usize) -> u32 {
+    fn mtu(&self, node: NodeId) -> u32 {
         smallest_mtu(self.spec.links.iter().filter(|link| link.ends.contains(&node)))
     }
 
-    fn sender(&self, index: usize, amount: Amount, options: &Options<'_>) -> Sender {
-        let flow = &self.flows[index];
-        let [local, remote] = self.ends(index);
+    fn sender(&self, id: FlowId, amount: Amount, options: &Options<'_>) -> Sender {
+        let flow = self.flow(id);
+        let [local, remote] = self.ends(id).into_array();
         Sender {
             flow: flow.name.clone(),
             local,
@@ -196,50 +239,10 @@ impl<'a> Setup<'a> {
         }
     }
 
-    fn receiver(&self, index: usize, options: &Options<'_>) -> Receiver {
-        let flow = &self.flows[index];
+    fn receiver(&self, id: FlowId, options: &Options<'_>) -> Receiver {
+        let flow = self.flow(id);
         let options = self.receiver_options(flow, options);
-        Receiver { flow: flow.name.clone(), local: self.ends(index)[1], options }
-    }
-
-    /// Returns the kernel's end at a node of a flow whose program has a stack in this process at its other end.
-    fn kernel_end(&self, index: usize, node: usize, options: &Options<'_>) -> Option<KernelEndSpec> {
-        let flow = &self.flows[index];
-        let Workload::Application { application, .. } = &flow.workload else { return None };
-        let (side, peer) = match node {
-            _ if node == flow.from => (Side::From, flow.to),
-            _ if node == flow.to => (Side::To, flow.from),
-            _ => return None,
-        };
-        (self.stacks.contains_key(&peer) && !self.is_in_halves(flow)).then(|| KernelEndSpec {
-            flow: FlowEnd {
-                name: flow.name.clone(),
-                index,
-                side,
-                transport: application.service().transport,
-                ends: self.ends(index),
-                options: match side {
-                    Side::From => self.sender_options(flow, options),
-                    Side::To => self.receiver_options(flow, options),
-                },
-                ports: Arc::clone(&self.ports),
-            },
-            node,
-            orders: Arc::default(),
-            events: Arc::clone(&self.kernel_events),
-        })
-    }
-
-    fn workload(&self, index: usize, options: &Options<'_>) -> WorkloadSpec {
-        let flow = &self.flows[index];
-        WorkloadSpec {
-            flow: flow.clone(),
-            seed: self.spec.seed,
-            peer: self.spec.nodes[flow.to].name.clone(),
-            ends: self.ends(index),
-            options: [self.sender_options(flow, options), self.receiver_options(flow, options)],
-            ports: Arc::clone(&self.ports),
-        }
+        Receiver { flow: flow.name.clone(), local: self.ends(id)[Side::To], options }
     }
 
     fn sender_options(&self, flow: &FlowSpec, options: &Options<'_>) -> SocketOptions {
@@ -262,21 +265,22 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Returns the profile's segment size where it is smaller than the one that follows from the MTU.
+    /// Returns the profile's segment size if it is smaller than the segment size that follows from the MTU.
     fn maxseg(&self, flow: &FlowSpec, profile: &tcp::Config) -> Option<u32> {
         const HEADERS: u32 = 40;
         let by_mtu = self.mtu(flow.from).min(self.mtu(flow.to)).saturating_sub(HEADERS);
         u32::try_from(profile.plain.mss.0).ok().filter(|mss| *mss < by_mtu)
     }
 
-    /// Returns the sender's and the receiver's end of a flow. Each flow has ports of its own.
-    pub(crate) fn ends(&self, index: usize) -> [SocketAddrV4; 2] {
-        stacks::ends(self.spec, &self.flows[index], index)
+    /// Returns the addresses of the two ends of a flow. Each flow has ports of its own.
+    pub(crate) fn ends(&self, flow: FlowId) -> PerSide<SocketAddrV4> {
+        stacks::ends(self.spec, self.flow(flow), flow)
     }
 
     /// Returns a host's address.
-    fn address(&self, node: usize) -> Ipv4Addr {
-        self.spec.nodes[node]
+    fn address(&self, node: NodeId) -> Ipv4Addr {
+        self.spec
+            .node(node)
             .kind
             .address()
             .expect("the world was built, so a flow joins hosts, and a host has an address")

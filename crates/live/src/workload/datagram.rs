@@ -1,20 +1,20 @@
-//! Datagrams between a flow's hosts: their sockets. What is in them is as over the stacks of this process.
+//! The kernel's socket for the datagrams of a flow.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 
 use nix::errno::Errno;
-use stacks::{OutgoingDatagram, datagram_number, datagram_size};
 use units::Bytes;
+use workload::{OutgoingDatagram, datagram_number, datagram_size};
 
-/// The socket of one end. It knows the other, so nobody else's datagrams come in.
+/// The socket of one end. It is connected to the other end, and receives the datagrams of that end only.
 #[derive(Debug)]
 pub(super) struct DatagramEnd {
     pub(super) socket: UdpSocket,
-    /// Datagrams for which the socket has had no room yet.
+    /// Datagrams for which the socket has no room yet.
     waiting: VecDeque<OutgoingDatagram>,
-    /// The number behind the highest that has arrived.
+    /// The number after the highest that has arrived.
     expected: u64,
     buffer: Vec<u8>,
 }
@@ -32,19 +32,19 @@ impl DatagramEnd {
         Self { socket, waiting: VecDeque::new(), expected: 0, buffer: vec![0; LONGEST] }
     }
 
-    /// Sends a datagram behind those that wait. Returns the number of one that the socket has refused: it is too long for
-    /// the way.
+    /// Sends a datagram after those that wait. Returns the number of a datagram that the socket refused because it is too
+    /// long for the path.
     pub(super) fn send(&mut self, outgoing: OutgoingDatagram) -> Option<u64> {
         self.waiting.push_back(outgoing);
         self.flush()
     }
 
-    /// Sends what waits, as far as the socket has room. Returns as [`DatagramEnd::send`].
+    /// Sends the datagrams that wait, as far as the socket has room. Returns as [`DatagramEnd::send`].
     pub(super) fn flush(&mut self) -> Option<u64> {
         while let Some(next) = self.waiting.front().copied() {
             match self.socket.send(&next.payload()) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
-                // An error of an earlier datagram, told by ICMP: this one has not been sent.
+                // An error of an earlier datagram, reported by ICMP: this one has not been sent.
                 Err(error) if is_of_another(&error) => {}
                 outcome => {
                     self.waiting.pop_front();
@@ -78,7 +78,7 @@ impl DatagramEnd {
     }
 }
 
-/// Whether a socket tells of an earlier datagram: the other end was unreachable.
+/// Whether the error is that of an earlier datagram: the other end was unreachable.
 fn is_of_another(error: &io::Error) -> bool {
     let errors = [Errno::ECONNREFUSED, Errno::EHOSTUNREACH, Errno::ENETUNREACH];
     error.raw_os_error().is_some_and(|raw| errors.contains(&Errno::from_raw(raw)))

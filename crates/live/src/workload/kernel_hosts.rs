@@ -1,5 +1,4 @@
-//! Kernels' hosts as programs see them that have a stack of this process at their other end: commands go to the threads that
-//! have the sockets (`workload/kernel_end.rs`), and what happened there comes back, told with its time.
+//! Proxies for kernels' hosts in the driver. Commands go to the threads with the sockets, and their events come back.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -7,49 +6,47 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use linux::mailbox::Mailbox;
-use stacks::{EndAction, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains};
-use units::Instant;
+use units::{FlowId, Instant, NodeId};
+use workload::{Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains, SocketCall};
 
-use crate::run::host::HostSpec;
-use crate::workload::{KernelEndSpec, Order};
+use super::orders::Order;
+use super::{Placement, ProgramSpec};
 
-/// What happened at the kernels' ends, each with the host's node.
-pub(crate) type KernelEvents = Mailbox<(usize, HostEvent)>;
+/// The events at the kernels' ends, each with the host's node.
+pub(crate) type KernelEvents = Mailbox<(NodeId, HostEvent)>;
 
-/// The hosts, by their nodes.
+/// The hosts, by node.
 #[derive(Debug, Default)]
 pub(crate) struct KernelHosts {
-    hosts: BTreeMap<usize, KernelHost>,
+    hosts: BTreeMap<NodeId, KernelHost>,
     events: Arc<KernelEvents>,
 }
 
-/// A kernel's host.
+/// A proxy for a kernel's host.
 #[derive(Debug, Default)]
 pub(crate) struct KernelHost {
-    /// The orders for its end of each flow, by the flow's place.
-    orders: BTreeMap<usize, Arc<Mailbox<Order>>>,
+    /// The orders for its end of each flow.
+    orders: BTreeMap<FlowId, Arc<Mailbox<Order>>>,
     events: VecDeque<HostEvent>,
 }
 
 impl KernelHosts {
-    /// Those with ends of such programs.
-    pub(crate) fn new(kernels: &[HostSpec]) -> io::Result<Self> {
-        let mut hosts = BTreeMap::new();
-        let with_ends = kernels.iter().filter(|kernel| !kernel.ends.is_empty());
-        for kernel in with_ends {
-            let orders = |end: &KernelEndSpec| (end.flow.index, Arc::clone(&end.orders));
-            let orders = kernel.ends.iter().map(orders).collect();
-            hosts.insert(kernel.node, KernelHost { orders, events: VecDeque::new() });
+    /// Proxies for the hosts of those `programs` that run beside a stack.
+    pub(crate) fn new<'a>(programs: impl Iterator<Item = &'a ProgramSpec>) -> io::Result<Self> {
+        let mut proxies = Self::default();
+        for program in programs {
+            let Placement::BesideStack { orders, events, .. } = &program.placement else { continue };
+            let host = proxies.hosts.entry(program.node()).or_default();
+            host.orders.insert(program.setup.flow, Arc::clone(orders));
+            proxies.events = Arc::clone(events);
         }
-        let events = kernels.iter().flat_map(|kernel| &kernel.ends).map(|end| Arc::clone(&end.events)).next();
-        let events = events.unwrap_or_default();
-        if !hosts.is_empty() {
-            events.watch()?;
+        if !proxies.hosts.is_empty() {
+            proxies.events.watch()?;
         }
-        Ok(Self { hosts, events })
+        Ok(proxies)
     }
 
-    /// Takes in what has happened.
+    /// Collects the events that have happened.
     pub(crate) fn collect(&mut self) {
         if self.hosts.is_empty() {
             return;
@@ -62,18 +59,18 @@ impl KernelHosts {
     }
 
     /// The host of a node.
-    pub(crate) fn host(&mut self, node: usize) -> Option<&mut KernelHost> {
+    pub(crate) fn host(&mut self, node: NodeId) -> Option<&mut KernelHost> {
         self.hosts.get_mut(&node)
     }
 
-    /// What is readable when something has happened.
+    /// The descriptor that is readable when there are events.
     pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.events.descriptor()
     }
 }
 
 impl KernelHost {
-    fn order(&self, flow: usize, order: Order) {
+    fn order(&self, flow: FlowId, order: Order) {
         if let Some(orders) = self.orders.get(&flow) {
             orders.put(order);
         }
@@ -85,22 +82,23 @@ impl ProgramHost for KernelHost {
         self.order(flow, Order::Open { socket, ends, connects });
     }
 
-    fn act(&mut self, _: Instant, Key { flow, socket }: Key, action: EndAction) {
-        self.order(flow, Order::Act { socket, action });
+    fn call(&mut self, _: Instant, Key { flow, socket }: Key, call: SocketCall) {
+        self.order(flow, Order::Call { socket, call });
     }
 
-    /// What is left is told at the end of the run, by the thread.
+    /// The thread reports the results at the end of the run.
     fn remove(&mut self, _: Instant, Key { flow, socket }: Key) -> Remains {
         self.order(flow, Order::Remove { socket });
         Remains::default()
     }
 
-    fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram) {
+    fn send_datagram(&mut self, flow: FlowId, outgoing: OutgoingDatagram) {
         self.order(flow, Order::Send(outgoing));
     }
 
-    fn poll_event(&mut self, _: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+    fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(FlowId) -> bool) -> Option<HostEvent> {
         let place = self.events.iter().position(|event| wanted(event.flow))?;
-        self.events.remove(place)
+        let event = self.events.remove(place)?;
+        Some(HostEvent { late_by: now.saturating_since(event.at), ..event })
     }
 }

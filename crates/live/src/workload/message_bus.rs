@@ -1,4 +1,4 @@
-//! The messages between the two halves of a program, and how they get there.
+//! The messages between the two copies of a program, and their delivery.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,77 +6,79 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use linux::channel::{ReportReceiver, ReportSender, report_channel};
 use serde::{Deserialize, Serialize};
-use units::Instant;
+use units::{Bytes, FlowId, Instant, NodeId};
+use workload::SocketId;
 
-use super::half::{Half, HalfSpec};
+use super::ProgramSpec;
+use super::replica::Replica;
 
-/// Something that happened at a half, of which the other half hears. Times are those of the run, in nanoseconds.
+/// An event at the side of one copy, as a message to the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PeerEvent {
-    /// A connection was opened from another port than the one that both know, since somebody had that.
+    /// A connection was opened from another port than the agreed one, which was in use.
     Opened {
-        /// The program's number for it.
-        socket: u32,
+        /// The connection.
+        socket: SocketId,
         /// The port of the end that connects.
         port: u16,
     },
-    /// The program's notice that an end has read so far.
+    /// An end has read up to the position that the program asked for.
     Read {
         /// The connection.
-        socket: u32,
+        socket: SocketId,
         /// Bytes since it was opened.
         position: u64,
         /// When.
-        at_ns: u64,
+        at: Instant,
     },
     /// Both streams of a connection have ended at this end.
     Over {
         /// The connection.
-        socket: u32,
+        socket: SocketId,
         /// When.
-        at_ns: u64,
+        at: Instant,
     },
-    /// Both streams have ended at this end, and the other half has said so of its own end before.
+    /// Both streams have ended at this end, and the other copy had reported the same of its own end.
     BothOver {
         /// The connection.
-        socket: u32,
+        socket: SocketId,
         /// When.
-        at_ns: u64,
+        at: Instant,
     },
     /// The kernel or the stack here gave a connection up.
     Broken {
         /// The connection.
-        socket: u32,
+        socket: SocketId,
         /// Why.
         why: String,
         /// When.
-        at_ns: u64,
+        at: Instant,
     },
-    /// A datagram has arrived, of which the program wants to hear.
+    /// A datagram has arrived, of a program with feedback.
     Arrived {
         /// Its number.
         number: u64,
-        /// The packet, IP header included.
-        size: u64,
+        /// The size of the packet, IP header included.
+        size: Bytes,
         /// When.
-        at_ns: u64,
+        at: Instant,
     },
-    /// The program, of which there is no copy here, sends a datagram from here.
+    /// The program, which runs at the sender of this message only, sends a datagram from the receiver's host.
     Send {
-        /// The packet, IP header included.
-        size: u64,
+        /// The size of the packet, IP header included.
+        size: Bytes,
     },
-    /// The program is done at `from`, which has sent so many datagrams.
+    /// The program is done at `from`.
     Finished {
-        /// How many.
+        /// The number of datagrams that it has sent.
         datagrams: u64,
     },
 }
 
 impl PeerEvent {
     /// The connection that it is about.
-    pub(super) const fn socket(&self) -> Option<u32> {
+    pub(super) const fn socket(&self) -> Option<SocketId> {
         match self {
             Self::Opened { socket, .. }
             | Self::Read { socket, .. }
@@ -88,79 +90,80 @@ impl PeerEvent {
     }
 
     /// When it happened.
-    pub(super) fn at(&self) -> Option<Instant> {
+    pub(super) const fn at(&self) -> Option<Instant> {
         match self {
-            Self::Read { at_ns, .. }
-            | Self::Over { at_ns, .. }
-            | Self::BothOver { at_ns, .. }
-            | Self::Broken { at_ns, .. }
-            | Self::Arrived { at_ns, .. } => Some(Instant::from_nanos(*at_ns)),
+            Self::Read { at, .. }
+            | Self::Over { at, .. }
+            | Self::BothOver { at, .. }
+            | Self::Broken { at, .. }
+            | Self::Arrived { at, .. } => Some(*at),
             Self::Opened { .. } | Self::Send { .. } | Self::Finished { .. } => None,
         }
     }
 }
 
-/// An event with the half that is to hear of it.
+/// An event with the address of the copy that is to handle it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Envelope {
-    /// The node of that half.
-    pub(crate) node: usize,
+    /// The node of that copy.
+    pub(crate) node: NodeId,
     /// The flow.
-    pub(crate) flow: usize,
+    pub(crate) flow: FlowId,
     /// The event.
     pub(crate) event: PeerEvent,
 }
 
-/// Delivers messages to the halves of this process, and passes those for others on.
+/// Delivers messages to the copies of programs in this process, and sends those for copies elsewhere there.
 #[derive(Default)]
 pub(crate) struct MessageBus {
     boxes: BTreeMap<Address, ReportSender<PeerEvent>>,
     inboxes: Mutex<BTreeMap<Address, ReportReceiver<PeerEvent>>>,
-    out: OnceLock<Out>,
+    remote: OnceLock<Remote>,
 }
 
-/// A half's node and flow.
-type Address = (usize, usize);
+/// The node and the flow of a copy.
+type Address = (NodeId, FlowId);
 
-/// What carries messages to other processes.
-type Out = Box<dyn Fn(Envelope) + Send + Sync>;
+/// Sends a message to another process.
+type Remote = Box<dyn Fn(Envelope) + Send + Sync>;
 
 impl MessageBus {
-    /// Inboxes for halves of this process.
-    pub(crate) fn new<'a>(halves: impl Iterator<Item = &'a HalfSpec>) -> io::Result<Self> {
+    /// Inboxes for the copies of programs in this process.
+    pub(crate) fn new<'a>(programs: impl Iterator<Item = &'a ProgramSpec>) -> io::Result<Self> {
         let mut bus = Self::default();
-        for half in halves {
+        for program in programs.filter(|program| program.setup.is_split) {
             let (sender, receiver) = report_channel()?;
-            let address = (half.node(half.side), half.index);
+            let address = (program.node(), program.setup.flow);
             bus.boxes.insert(address, sender);
             bus.inboxes.get_mut().unwrap_or_else(PoisonError::into_inner).insert(address, receiver);
         }
         Ok(bus)
     }
 
-    /// Says what takes messages to other processes.
-    pub(crate) fn set_remote(&self, out: impl Fn(Envelope) + Send + Sync + 'static) {
-        // It is called once, before any half runs.
-        let _ = self.out.set(Box::new(out));
+    /// Sets the function that sends messages to other processes.
+    pub(crate) fn set_remote(&self, remote: impl Fn(Envelope) + Send + Sync + 'static) {
+        // It is called once, before any copy runs.
+        let _ = self.remote.set(Box::new(remote));
     }
 
-    /// Takes the inbox of a half here.
-    pub(crate) fn take_inbox(&self, node: usize, flow: usize) -> Option<ReportReceiver<PeerEvent>> {
-        self.inboxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&(node, flow))
+    /// Takes the inbox of a copy here.
+    pub(super) fn take_inbox(&self, program: &ProgramSpec) -> Option<ReportReceiver<PeerEvent>> {
+        let address = (program.node(), program.setup.flow);
+        self.inboxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&address)
     }
 
-    /// Delivers the messages of a half.
-    pub(super) fn deliver_from(&self, half: &mut Half) {
-        while let Some(message) = half.poll_message() {
+    /// Delivers the messages of a copy.
+    pub(super) fn deliver_from(&self, replica: &mut Replica) {
+        while let Some(message) = replica.poll_message() {
             self.deliver(message);
         }
     }
 
-    /// Delivers a message. A half elsewhere that is gone shows by its silence.
+    /// Delivers a message. A process elsewhere that has gone is noticed by its silence.
     pub(crate) fn deliver(&self, message: Envelope) {
-        match (self.boxes.get(&(message.node, message.flow)), self.out.get()) {
+        match (self.boxes.get(&(message.node, message.flow)), self.remote.get()) {
             (Some(inbox), _) => inbox.send(message.event),
-            (None, Some(out)) => out(message),
+            (None, Some(remote)) => remote(message),
             (None, None) => {}
         }
     }

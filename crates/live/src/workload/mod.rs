@@ -1,106 +1,153 @@
-//! Workloads over the kernel's sockets: the programs of virtual time, with connections and datagrams of two kernels.
+//! Programs over the sockets of kernels, and their copies on two machines.
 //!
-//! A program is the same object as in virtual time (`sim::workload::Program`), and draws the same numbers. It has a thread
-//! of its own, with the sockets of both its hosts: a socket belongs to the namespace in which it was opened, whoever uses it.
-//! `runner.rs` is the loop, `poller.rs` how it waits, `connection.rs` a connection, `datagram.rs` the datagrams, `place.rs` the
-//! way into a namespace. `kernel_end.rs` is the kernel's end of a program that has a stack in this process at its other end;
-//! `sockets.rs` has the sockets of such an end, as a host that programs know.
+//! A program and its runner are those of the crate `workload`. Here are the hosts ([`::workload::ProgramHost`]) that real time
+//! adds to the stacks of this process:
 //!
-//! Where a host of the flow is on another machine, each side has a half of its own (`half/`) with a copy of the program; the
-//! halves tell each other what happened (`message_bus.rs`), and what became of both is joined at the end (`half_ran.rs`). One copy
-//! with the sockets of the far side behind a wire would have been less, but then whatever a side does upon what it has read
-//! there, an echo or a page, would wait for a round trip between the machines, which no link asked for.
+//! - [`sockets::SocketHost`]: a kernel's host, whose ends are sockets (`kernel_socket.rs`, `datagram.rs`).
+//! - [`KernelHosts`]: proxies for kernels' hosts in the driver, which runs the programs that have a stack of this process
+//!   at their other side. Commands go to the threads with the sockets (`orders.rs`).
+//! - [`RemoteHost`]: a proxy for the host of a program's other side, on another machine (`remote_host.rs`).
+//!
+//! A program between two kernels has a thread with the sockets of both: a socket belongs to the namespace in which it was
+//! opened (`thread.rs`, `poller.rs`).
+//!
+//! Where the hosts are on two machines, each machine runs a copy of the program, a [`Replica`]. The copies send each other
+//! the events at their sides (`message_bus.rs`). With one copy, and the sockets of the other side behind a wire, whatever a
+//! side does after it has read, an echo or a page, would wait for a round trip between the machines, which no link of the
+//! scenario has.
 
-mod connection;
 mod datagram;
-mod half;
-mod half_ran;
-mod kernel_end;
-pub(crate) mod kernel_hosts;
+mod kernel_hosts;
+mod kernel_socket;
 mod message_bus;
-mod place;
+mod orders;
 mod poller;
-mod runner;
+mod remote_host;
+mod replica;
 mod sockets;
+mod stack_replicas;
+mod thread;
 
+use std::io;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 
+use linux::mailbox::Mailbox;
 use linux::socket::SocketOptions;
 use linux::tcp_info::KernelCounts;
-use sim::{FlowSpec, ObservedProgram};
-use stacks::{Counters, ProgramConnection};
-use units::Duration;
+use serde::{Deserialize, Serialize};
+use sim::FlowSpec;
+use units::{Duration, FlowId, NodeId, PerSide, Side};
+use workload::{ClientPorts, ProgramOutcome, Runner, RunnerSetup, Transport};
 
 use crate::LiveError;
-use crate::clock::Clock;
-use crate::stop::Stop;
 
-pub(crate) use half::{HalfSpec, OpenHalf, StackHalves};
-pub(crate) use half_ran::{CountersLine, HalfRan, counters_line, counters_of, join};
-pub(crate) use kernel_end::{KernelEndRan, KernelEndSpec, OpenKernelEnd, Order};
+pub(crate) use kernel_hosts::{KernelEvents, KernelHosts};
 pub(crate) use message_bus::{Envelope, MessageBus};
-pub(crate) use place::Places;
-use runner::Runner;
-pub(crate) use sockets::FlowEnd;
-pub(crate) use stacks::ClientPorts;
+pub(crate) use stack_replicas::StackReplicas;
+pub(crate) use thread::{OpenProgram, Running};
 
-/// A flow whose program runs over sockets.
+use orders::Order;
+
+/// A flow whose program has an end at a kernel's host, or a copy here.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkloadSpec {
+pub(crate) struct ProgramSpec {
     pub(crate) flow: FlowSpec,
     /// Master seed of the run.
     pub(crate) seed: u64,
-    /// The host of the flow's `to`.
-    pub(crate) peer: String,
-    /// The ends of its datagrams; each end listens for connections on the port of the second.
-    pub(crate) ends: [SocketAddrV4; 2],
-    /// The options of the sockets at `from`, then at `to`.
-    pub(crate) options: [SocketOptions; 2],
-    /// Ports of ends that connect.
-    pub(crate) ports: Arc<ClientPorts>,
+    pub(crate) setup: RunnerSetup,
+    /// The options of the sockets.
+    pub(crate) options: PerSide<SocketOptions>,
+    /// Ports for connections whose own port is in use.
+    pub(crate) spare_ports: Arc<ClientPorts>,
+    pub(crate) placement: Placement,
 }
 
-/// What became of a flow.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) flow: String,
-    /// What its program has done.
-    pub(crate) program: ObservedProgram,
-    /// Whether the program was done, and its connections closed.
-    pub(crate) is_done: bool,
-    /// Its connections, in the order in which they were opened.
-    pub(crate) connections: Vec<ProgramConnection>,
-    /// Whether every connection was closed at both ends.
-    pub(crate) all_closed: bool,
-    /// Bytes that `to` read and checked.
-    pub(crate) received: u64,
-    /// The kernel's counters at `from`, of all connections together.
+/// The hosts of a program, as seen from one of them.
+#[derive(Clone, Debug)]
+pub(crate) enum Placement {
+    /// Both are kernels' in this process. This one is `from`; the name is that of `to`.
+    Kernels { peer: String },
+    /// The other host has a stack in this process, whose driver runs the program.
+    BesideStack { side: Side, orders: Arc<Mailbox<Order>>, events: Arc<KernelEvents> },
+    /// The other host is on another machine, and this host runs a copy of the program.
+    Split { side: Side },
+}
+
+/// The results of a program at one kernel's host, or of its copy at one side.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ProgramReport {
+    pub(crate) flow: FlowId,
+    pub(crate) side: Side,
+    /// The outcome, where the program or a copy of it ran.
+    pub(crate) outcome: Option<ProgramOutcome>,
+    /// Bytes that were read and checked at a kernel's host without a program.
+    pub(crate) read: u64,
+    /// The kernel's counters at this side, summed over all connections.
     pub(crate) counts: KernelCounts,
-    /// The counts of the stack at `from`, of all connections together, if it is in bytes and has any.
-    pub(crate) counters: Option<Counters>,
-    /// Why a connection broke, if one did: the first reason.
-    pub(crate) broken: Option<String>,
-    /// How late the program was woken at most.
-    pub(crate) woken_late_by: Duration,
-    /// How late one of its halves heard of the other at most, where they are on two machines.
-    pub(crate) heard_late_by: Option<Duration>,
 }
 
-impl WorkloadSpec {
-    /// Runs the program until the run is over; calls `done` when it is done and its connections are closed.
-    pub(crate) fn run(
-        &self,
-        clock: Clock,
-        stop: &Stop,
-        places: Places,
-        done: impl FnOnce(),
-    ) -> Result<Ran, LiveError> {
-        Runner::new(self, clock, places)?.run(stop, done)
+impl ProgramSpec {
+    /// The side of this host.
+    pub(crate) const fn side(&self) -> Side {
+        match self.placement {
+            Placement::Kernels { .. } => Side::From,
+            Placement::BesideStack { side, .. } | Placement::Split { side } => side,
+        }
+    }
+
+    /// The node of this host.
+    pub(crate) fn node(&self) -> NodeId {
+        self.setup.nodes[self.side()]
+    }
+
+    /// Whether it runs here to the end, and reports when it is done.
+    pub(crate) const fn runs_here(&self) -> bool {
+        !matches!(self.placement, Placement::BesideStack { .. })
+    }
+
+    /// Whether it has a listener before the run.
+    pub(crate) fn listens(&self) -> bool {
+        !matches!(self.placement, Placement::Kernels { .. }) && self.transport() == Transport::Tcp
+    }
+
+    /// The address at which this side listens.
+    fn listening(&self) -> SocketAddrV4 {
+        let ends = self.setup.ends;
+        SocketAddrV4::new(*ends[self.side()].ip(), ends[Side::To].port())
+    }
+
+    /// A runner of the program.
+    fn runner(&self) -> Runner {
+        Runner::new(self.flow.program(self.seed).0, self.setup.clone())
+    }
+
+    fn transport(&self) -> Transport {
+        self.flow.workload.service().transport
+    }
+
+    fn failed(&self, step: &'static str) -> impl FnOnce(io::Error) -> LiveError {
+        let flow = self.flow.name.clone();
+        move |source| LiveError::Flow { flow, step, source }
     }
 }
 
+impl ProgramReport {
+    /// Moves the times of datagrams to another clock.
+    pub(crate) fn correct(&mut self, correct: impl Fn(units::Instant) -> units::Instant) {
+        if let Some(outcome) = &mut self.outcome {
+            outcome.log.correct(correct);
+        }
+    }
+}
+
+/// The time that a program which is done waits for a datagram after the last one, since it does not learn of losses. The
+/// run waits for what is then still on a link.
+pub(crate) const GRACE: Duration = Duration::from_secs(1);
+
 #[cfg(test)]
-mod half_tests;
+mod replica_stack_tests;
+#[cfg(test)]
+mod replica_tests;
 #[cfg(test)]
 mod tests;

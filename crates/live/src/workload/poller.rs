@@ -9,16 +9,13 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
-use sim::workload::Side;
-use units::{Duration, Instant};
+use units::{Duration, Instant, Side};
+use workload::SocketId;
 
 use crate::clock::Clock;
 use crate::stop::Stop;
 
-/// The number of a [`sim::workload::SocketId`].
-pub(super) type SocketNumber = u32;
-
-/// What is ready.
+/// A descriptor that is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// The run is over.
@@ -26,12 +23,12 @@ pub(super) enum Token {
     Listener(Side),
     /// The socket for datagrams at a side.
     Datagrams(Side),
-    /// A message from whoever else has a part in the program.
+    /// A message from the driver or from another machine.
     Message,
-    End(SocketNumber, Side),
+    End(SocketId, Side),
 }
 
-/// What a program waits for.
+/// The descriptors that a program waits for.
 #[derive(Debug)]
 pub(super) struct Poller(Epoll);
 
@@ -40,7 +37,7 @@ impl Poller {
         Ok(Self(Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?))
     }
 
-    /// Waits for the end of the run too.
+    /// Adds the end of the run.
     pub(super) fn watch(&self, stop: &Stop) -> io::Result<()> {
         let event = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
         self.register(event.as_fd(), Token::Stop)?;
@@ -48,9 +45,9 @@ impl Poller {
         Ok(())
     }
 
-    /// Waits for a descriptor too.
+    /// Adds a descriptor.
     pub(super) fn register(&self, descriptor: impl AsFd, token: Token) -> io::Result<()> {
-        // Edge-triggered: who is told reads and writes until there is nothing more to do.
+        // Edge-triggered: after an event the host reads and writes until there is nothing more to do.
         let interest =
             EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         Ok(self.0.add(descriptor, EpollEvent::new(interest, token.encode()))?)
@@ -75,13 +72,21 @@ impl Poller {
 }
 
 impl Token {
+    /// The side of the host to which it belongs.
+    pub(super) const fn side(self) -> Option<Side> {
+        match self {
+            Self::Stop | Self::Message => None,
+            Self::Listener(side) | Self::Datagrams(side) | Self::End(_, side) => Some(side),
+        }
+    }
+
     fn encode(self) -> u64 {
         match self {
             Self::Stop => 0,
             Self::Listener(side) => 1 + side as u64,
             Self::Datagrams(side) => 3 + side as u64,
             Self::Message => 5,
-            Self::End(socket, side) => FIRST_END + 2 * u64::from(socket) + side as u64,
+            Self::End(socket, side) => FIRST_END + 2 * u64::from(socket.0) + side as u64,
         }
     }
 
@@ -92,7 +97,7 @@ impl Token {
             1 | 2 => Self::Listener(side(number - 1)),
             3 | 4 => Self::Datagrams(side(number - 3)),
             5 => Self::Message,
-            _ => Self::End(((number - FIRST_END) / 2) as u32, side(number - FIRST_END)),
+            _ => Self::End(SocketId(((number - FIRST_END) / 2) as u32), side(number - FIRST_END)),
         }
     }
 }
@@ -109,13 +114,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_keep_apart_what_they_are_for() {
+    fn a_token_survives_as_a_number() {
         let sides = [Side::From, Side::To];
         let mut all = vec![Token::Stop];
         all.extend(sides.map(Token::Listener));
         all.extend(sides.map(Token::Datagrams));
         all.push(Token::Message);
-        all.extend([0, 1, 7, u32::MAX].into_iter().flat_map(|n| sides.map(|side| Token::End(n, side))));
+        all.extend(
+            [0, 1, 7, u32::MAX].into_iter().flat_map(|n| sides.map(|side| Token::End(SocketId(n), side))),
+        );
         for token in all {
             assert_eq!(Token::decode(token.encode()), token);
         }

@@ -1,6 +1,7 @@
-//! A kernel's host as a program sees it ([`ProgramHost`]): its ends of connections and of datagrams are sockets.
+//! A kernel's host: its ends of connections and of datagrams are sockets.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -8,33 +9,40 @@ use std::sync::Arc;
 
 use linux::socket::{SocketOptions, begin_to_connect};
 use linux::tcp_info::KernelCounts;
-use sim::workload::{Side, Transport};
-use stacks::{
-    ClientPorts, EndAction, EndEvent, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains,
+use nix::sched::{CloneFlags, setns};
+use units::{Duration, FlowId, Instant, PerSide, Side};
+use workload::{
+    ClientPorts, End, EndEvent, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains, SocketCall,
+    SocketId, Transport,
 };
-use units::Instant;
 
-use crate::LiveError;
-use crate::stop::Stop;
-
-use super::connection::{End, Failure};
+use super::ProgramSpec;
 use super::datagram::DatagramEnd;
-use super::poller::{Poller, SocketNumber, Token};
-use super::runner::MOST_TRIES;
+use super::kernel_socket::KernelSocket;
+use super::poller::{Poller, Token};
+use crate::LiveError;
 
-/// One host's ends of one flow.
+/// A host's ends of one flow.
 ///
-/// Order of calls: [`SocketHost::watch`], then commands, and [`SocketHost::advance`] for each token that its poller returns.
+/// Order of calls: [`SocketHost::watch`], then commands, and [`SocketHost::advance`] for each token that the poller returns.
 /// After either, its events and [`SocketHost::check`].
-pub(super) struct SocketHost {
-    flow: FlowEnd,
-    pub(super) poller: Poller,
+#[derive(Debug)]
+pub(crate) struct SocketHost {
+    name: String,
+    flow: FlowId,
+    side: Side,
+    options: SocketOptions,
+    /// Ports for connections whose own port is in use.
+    spare_ports: Arc<ClientPorts>,
+    /// The namespace of the sockets; without one, that of the thread.
+    namespace: Option<File>,
+    poller: Arc<Poller>,
     listener: Option<TcpListener>,
     datagrams: Option<DatagramEnd>,
-    ends: BTreeMap<SocketNumber, HeldEnd>,
+    ends: BTreeMap<SocketId, HeldEnd>,
     /// The connections that are waited for, by their peers.
-    awaited: BTreeMap<SocketAddrV4, SocketNumber>,
-    /// Connections that were accepted before anybody waited for them.
+    awaited: BTreeMap<SocketAddrV4, SocketId>,
+    /// Connections that were accepted before a program waited for them, by their peers.
     accepted: BTreeMap<SocketAddrV4, TcpStream>,
     events: VecDeque<HostEvent>,
     failure: Option<LiveError>,
@@ -42,58 +50,49 @@ pub(super) struct SocketHost {
     counts: KernelCounts,
 }
 
-/// Which end of which flow.
-#[derive(Clone, Debug)]
-pub(crate) struct FlowEnd {
-    /// The flow's name and place.
-    pub(crate) name: String,
-    pub(crate) index: usize,
-    pub(crate) side: Side,
-    pub(crate) transport: Transport,
-    /// The ends of its datagrams; each end listens for connections on the port of the second.
-    pub(crate) ends: [SocketAddrV4; 2],
-    pub(crate) options: SocketOptions,
-    /// Ports for connections whose own is taken.
-    pub(crate) ports: Arc<ClientPorts>,
-}
-
-impl FlowEnd {
-    pub(super) fn failed(&self, step: &'static str, source: io::Error) -> LiveError {
-        LiveError::Flow { flow: self.name.clone(), step, source }
-    }
-}
-
 /// An end of a connection. Its socket is kept until the program removes it: what the kernel sends again is counted.
 #[derive(Debug, Default)]
 struct HeldEnd {
+    socket: KernelSocket,
     end: End,
-    is_over: bool,
-    /// How far it had read, and when.
+    /// The position that the program asked for last.
+    wanted: u64,
+    /// How far the end had read, and when.
     reads: VecDeque<(u64, Instant)>,
 }
 
+impl HeldEnd {
+    /// The position, not below the one that is wanted, up to which the end had read first, and when.
+    fn first_read(&mut self, now: Instant) -> (u64, Instant) {
+        self.reads.retain(|(position, _)| *position >= self.wanted);
+        self.reads.front().copied().unwrap_or((self.end.read(), now))
+    }
+}
+
 impl SocketHost {
-    /// Opens the host's ports.
-    pub(super) fn open(flow: FlowEnd) -> Result<Self, LiveError> {
-        let [own, other] = [flow.side, flow.side.other()].map(|side| flow.ends[side as usize]);
-        let listen = || {
-            let listener = flow.options.listen(SocketAddrV4::new(*own.ip(), flow.ends[1].port()))?;
-            listener.set_nonblocking(true)?;
-            Ok(listener)
-        };
-        let (listener, datagrams) = match flow.transport {
-            Transport::Tcp => (Some(listen().map_err(|error| flow.failed("listen", error))?), None),
-            Transport::Udp => {
-                let opened = flow.options.open_datagrams(own, other);
-                let socket = opened.map_err(|error| flow.failed("open a socket for datagrams", error))?;
-                (None, Some(DatagramEnd::new(socket)))
-            }
-        };
-        Ok(Self {
-            poller: Poller::new().map_err(|error| flow.failed("wait", error))?,
-            flow,
-            listener,
-            datagrams,
+    /// Opens the ports of a program at one side, in a namespace, or in that of the thread.
+    pub(super) fn open(spec: &ProgramSpec, side: Side, namespace: Option<File>) -> Result<Self, LiveError> {
+        let poller = Poller::new().map_err(spec.failed("wait"))?;
+        Self::open_at(spec, side, namespace, Arc::new(poller))
+    }
+
+    /// The same, with the poller of the other side.
+    pub(super) fn open_at(
+        spec: &ProgramSpec,
+        side: Side,
+        namespace: Option<File>,
+        poller: Arc<Poller>,
+    ) -> Result<Self, LiveError> {
+        let mut host = Self {
+            name: spec.flow.name.clone(),
+            flow: spec.setup.flow,
+            side,
+            options: spec.options[side].clone(),
+            spare_ports: Arc::clone(&spec.spare_ports),
+            namespace,
+            poller,
+            listener: None,
+            datagrams: None,
             ends: BTreeMap::new(),
             awaited: BTreeMap::new(),
             accepted: BTreeMap::new(),
@@ -101,27 +100,54 @@ impl SocketHost {
             failure: None,
             read: 0,
             counts: KernelCounts::default(),
-        })
+        };
+        host.enter().map_err(spec.failed("enter the namespace of its host"))?;
+        match spec.transport() {
+            Transport::Tcp => host.listen(spec.setup.ends).map_err(spec.failed("listen"))?,
+            Transport::Udp => {
+                host.open_datagrams(spec.setup.ends).map_err(spec.failed("open a socket for datagrams"))?;
+            }
+        }
+        Ok(host)
     }
 
-    /// Waits for the ports that are open, for messages of others, and for the end of the run.
-    pub(super) fn watch(&self, messages: impl AsFd, stop: &Stop) -> Result<(), LiveError> {
-        self.watch_all(messages, stop).map_err(|error| self.flow.failed("wait", error))
+    /// A socket belongs to the namespace in which it is opened.
+    fn enter(&self) -> io::Result<()> {
+        self.namespace.as_ref().map_or(Ok(()), |file| Ok(setns(file, CloneFlags::CLONE_NEWNET)?))
     }
 
-    fn watch_all(&self, messages: impl AsFd, stop: &Stop) -> io::Result<()> {
-        self.poller.watch(stop)?;
-        self.poller.register(messages, Token::Message)?;
+    /// Opens the listener. Each side listens on the port of `to`.
+    fn listen(&mut self, ends: PerSide<SocketAddrV4>) -> io::Result<()> {
+        let listener =
+            self.options.listen(SocketAddrV4::new(*ends[self.side].ip(), ends[Side::To].port()))?;
+        listener.set_nonblocking(true)?;
+        self.listener = Some(listener);
+        Ok(())
+    }
+
+    fn open_datagrams(&mut self, ends: PerSide<SocketAddrV4>) -> io::Result<()> {
+        let socket = self.options.open_datagrams(ends[self.side], ends[self.side.other()])?;
+        self.datagrams = Some(DatagramEnd::new(socket));
+        Ok(())
+    }
+
+    /// The poller, which returns the tokens of this host.
+    pub(super) fn poller(&self) -> Arc<Poller> {
+        Arc::clone(&self.poller)
+    }
+
+    /// Adds the ports that are open to the poller.
+    pub(super) fn watch(&self) -> io::Result<()> {
         if let Some(listener) = &self.listener {
-            self.poller.register(listener, Token::Listener(self.flow.side))?;
+            self.poller.register(listener, Token::Listener(self.side))?;
         }
         if let Some(datagrams) = &self.datagrams {
-            self.poller.register(&datagrams.socket, Token::Datagrams(self.flow.side))?;
+            self.poller.register(&datagrams.socket, Token::Datagrams(self.side))?;
         }
         Ok(())
     }
 
-    /// Something is ready.
+    /// A descriptor of this host is ready.
     pub(super) fn advance(&mut self, now: Instant, token: Token) {
         match token {
             Token::Stop | Token::Message => {}
@@ -131,13 +157,13 @@ impl SocketHost {
         }
     }
 
-    /// Sends the datagrams that wait, and receives those that have come.
+    /// Sends the datagrams that wait, and receives those that have arrived.
     pub(super) fn advance_datagrams(&mut self, now: Instant) {
         while let Some(number) = self.datagrams.as_mut().and_then(DatagramEnd::flush) {
-            self.tell(now, EndEvent::Refused { number });
+            self.report(now, EndEvent::Refused { number });
         }
         while let Some(arrived) = self.datagrams.as_mut().and_then(DatagramEnd::receive) {
-            self.tell(now, EndEvent::Datagram { number: arrived.number, size: arrived.size });
+            self.report(now, EndEvent::Datagram { number: arrived.number, size: arrived.size });
         }
     }
 
@@ -146,16 +172,16 @@ impl SocketHost {
         self.datagrams.as_ref().is_some_and(DatagramEnd::has_waiting)
     }
 
-    /// Fails if a byte was not the one that was sent, or the system could not do something.
+    /// Fails if a byte was not the one that was sent, or the kernel refused something.
     pub(super) fn check(&mut self) -> Result<(), LiveError> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// The run is over: counts the connections that are open. Returns the bytes that were read and checked, and the kernel's
-    /// counters, both of all connections together.
+    /// Ends the run: counts the connections that are open. Returns the bytes that were read and checked, and the kernel's
+    /// counters, both summed over all connections.
     pub(super) fn finish(mut self) -> (u64, KernelCounts) {
         let open = std::mem::take(&mut self.ends);
-        open.values().for_each(|held| self.count(&held.end));
+        open.values().for_each(|held| self.count(held));
         (self.read, self.counts)
     }
 
@@ -177,96 +203,82 @@ impl SocketHost {
             return;
         };
         self.awaited.remove(&peer);
-        let registered = self.poller.register(stream.as_fd(), Token::End(socket, self.flow.side));
-        held.end.stream = Some(stream);
-        held.end.connected();
+        let registered = self.poller.register(stream.as_fd(), Token::End(socket, self.side));
+        held.socket.accepted(stream);
         match registered {
             Ok(()) => self.advance_end(now, socket),
             Err(error) => self.fail("accept a connection", error),
         }
     }
 
-    /// Opens a socket, on another port if somebody has its own, and begins to connect.
-    fn connect(&mut self, now: Instant, socket: SocketNumber, ends: Ends) -> io::Result<()> {
+    /// Opens a socket, on another port if its own is in use, and begins to connect.
+    fn connect(&mut self, now: Instant, socket: SocketId, ends: Ends) -> io::Result<()> {
         let (stream, port) = self.bound(ends.local)?;
         if port != ends.local.port() {
-            self.tell(now, EndEvent::OtherPort { socket, port });
+            self.report(now, EndEvent::OtherPort { socket, port });
         }
         let started = begin_to_connect(&stream, ends.remote);
-        let registered = self.poller.register(stream.as_fd(), Token::End(socket, self.flow.side));
-        self.ends.entry(socket).or_default().end.stream = Some(stream);
+        let registered = self.poller.register(stream.as_fd(), Token::End(socket, self.side));
+        self.ends.entry(socket).or_default().socket.connecting(stream);
         started.and(registered)
     }
 
     fn bound(&self, local: SocketAddrV4) -> io::Result<(TcpStream, u16)> {
+        self.enter()?;
         let (mut port, mut tries) = (local.port(), 0);
         loop {
-            match self.flow.options.open(SocketAddrV4::new(*local.ip(), port)) {
+            match self.options.open(SocketAddrV4::new(*local.ip(), port)) {
                 Ok(stream) => {
                     stream.set_nonblocking(true)?;
                     return Ok((stream, port));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries < MOST_TRIES => {
-                    (port, tries) = (self.flow.ports.take(), tries + 1);
+                    (port, tries) = (self.spare_ports.take(), tries + 1);
                 }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    fn advance_end(&mut self, now: Instant, socket: SocketNumber) {
-        let Some(held) = self.ends.get_mut(&socket).filter(|held| !held.is_over) else { return };
-        let before = held.end.read;
-        let outcome = held.end.advance();
-        if held.end.read > before {
-            held.reads.push_back((held.end.read, now));
+    fn advance_end(&mut self, now: Instant, socket: SocketId) {
+        let Some(held) = self.ends.get_mut(&socket) else { return };
+        held.socket.finish_connecting();
+        let before = held.end.read();
+        let outcome = held.end.advance(&mut held.socket);
+        if held.end.read() > before {
+            held.reads.push_back((held.end.read(), now));
             let excess = held.reads.len().saturating_sub(MOST_READS);
             held.reads.drain(..excess);
         }
-        if let Ok(true) = outcome {
-            self.tell_read(now, socket, before + 1);
-        }
-        self.conclude(now, socket, outcome.map(drop));
-    }
-
-    /// An end has read what its program waits for, perhaps before that began to wait.
-    fn tell_read(&mut self, now: Instant, socket: SocketNumber, wanted: u64) {
-        let Some(held) = self.ends.get_mut(&socket) else { return };
-        held.reads.retain(|(position, _)| *position >= wanted);
-        let (position, at) = held.reads.front().copied().unwrap_or((held.end.read, now));
-        self.tell(at, EndEvent::Read { socket, position });
-    }
-
-    /// Something was done at an end: the connection may be over, or lost.
-    fn conclude(&mut self, now: Instant, socket: SocketNumber, outcome: Result<(), Failure>) {
-        let is_over = |held: &&mut HeldEnd| held.end.is_over() && !held.is_over;
-        let broken = match outcome {
-            Ok(()) => None,
-            Err(Failure::Lost(error)) => Some(error.to_string()),
-            Err(Failure::WrongByte { position }) => {
-                let flow = self.flow.name.clone();
-                self.failure.get_or_insert(LiveError::Corrupted { flow, position });
-                return;
+        match outcome {
+            Ok(advance) => {
+                let read = advance.read.map(|_| held.first_read(now));
+                if let Some((position, at)) = read {
+                    self.report(at, EndEvent::Read { socket, position });
+                }
+                if let Some(ending) = advance.over {
+                    self.report(now, EndEvent::Over { socket, broken: ending.broken() });
+                }
             }
-        };
-        if let Some(held) = self.ends.get_mut(&socket).filter(|held| broken.is_some() || is_over(held)) {
-            held.is_over = true;
-            self.tell(now, EndEvent::Over { socket, broken });
+            Err(wrong) => {
+                let corrupted = LiveError::Corrupted { flow: self.name.clone(), position: wrong.0 };
+                self.failure.get_or_insert(corrupted);
+            }
         }
     }
 
-    fn tell(&mut self, at: Instant, event: EndEvent) {
-        self.events.push_back(HostEvent { at, flow: self.flow.index, event });
+    fn report(&mut self, at: Instant, event: EndEvent) {
+        self.events.push_back(HostEvent { at, late_by: Duration::ZERO, flow: self.flow, event });
     }
 
-    fn fail(&mut self, step: &'static str, error: io::Error) {
-        let failed = self.flow.failed(step, error);
-        self.failure.get_or_insert(failed);
+    fn fail(&mut self, step: &'static str, source: io::Error) {
+        let flow = self.name.clone();
+        self.failure.get_or_insert(LiveError::Flow { flow, step, source });
     }
 
-    fn count(&mut self, end: &End) {
-        self.read += end.read;
-        if let Some(Ok(counts)) = end.stream.as_ref().map(KernelCounts::of) {
+    fn count(&mut self, held: &HeldEnd) {
+        self.read += held.end.read();
+        if let Some(counts) = held.socket.counts() {
             self.counts.add(counts);
         }
     }
@@ -275,49 +287,40 @@ impl SocketHost {
 impl ProgramHost for SocketHost {
     fn open(&mut self, now: Instant, Key { socket, .. }: Key, ends: Ends, connects: bool) {
         self.ends.entry(socket).or_default();
-        if connects {
-            let outcome = self.connect(now, socket, ends);
-            self.conclude(now, socket, outcome.map_err(Failure::Lost));
-        } else {
+        if !connects {
             self.awaited.insert(ends.remote, socket);
             self.claim(now, ends.remote);
+        } else if let Err(error) = self.connect(now, socket, ends) {
+            self.ends.entry(socket).or_default().socket.fail(&error);
+            self.advance_end(now, socket);
         }
     }
 
-    fn act(&mut self, now: Instant, Key { socket, .. }: Key, action: EndAction) {
+    fn call(&mut self, now: Instant, Key { socket, .. }: Key, call: SocketCall) {
         let Some(held) = self.ends.get_mut(&socket) else { return };
-        let outcome = match action {
-            // What is over was read before, and may be asked for yet.
-            EndAction::NotifyRead(position) => {
-                if held.end.notify_at(position) {
-                    self.tell_read(now, socket, position);
-                }
-                Ok(())
-            }
-            _ if held.is_over => Ok(()),
-            EndAction::Write(bytes) => held.end.write(bytes),
-            EndAction::WriteUnlimited => held.end.write_unlimited(),
-            EndAction::Close => held.end.close(),
-        };
-        self.conclude(now, socket, outcome);
+        if let SocketCall::NotifyRead(position) = call {
+            held.wanted = position;
+        }
+        held.end.call(call);
+        self.advance_end(now, socket);
     }
 
-    /// What is left has no kernel's counters: [`SocketHost::finish`] returns those of all connections together.
+    /// The results have no counters of the kernel: [`SocketHost::finish`] returns those of all connections together.
     fn remove(&mut self, _: Instant, Key { socket, .. }: Key) -> Remains {
         self.awaited.retain(|_, awaited| *awaited != socket);
         let Some(held) = self.ends.remove(&socket) else { return Remains::default() };
-        self.count(&held.end);
-        Remains { read: held.end.read, ..Remains::default() }
+        self.count(&held);
+        Remains { read: held.end.read(), ..Remains::default() }
     }
 
-    fn send_datagram(&mut self, _: usize, outgoing: OutgoingDatagram) {
+    fn send_datagram(&mut self, _: FlowId, outgoing: OutgoingDatagram) {
         let at = outgoing.at;
         if let Some(number) = self.datagrams.as_mut().and_then(|datagrams| datagrams.send(outgoing)) {
-            self.tell(at, EndEvent::Refused { number });
+            self.report(at, EndEvent::Refused { number });
         }
     }
 
-    fn poll_event(&mut self, _: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+    fn poll_event(&mut self, _: Instant, wanted: &dyn Fn(FlowId) -> bool) -> Option<HostEvent> {
         let place = self.events.iter().position(|event| wanted(event.flow))?;
         self.events.remove(place)
     }
@@ -325,3 +328,5 @@ impl ProgramHost for SocketHost {
 
 /// Reads of a connection that are remembered for a program that is behind.
 const MOST_READS: usize = 100_000;
+/// The number of ports in use that are tried.
+const MOST_TRIES: usize = 100;

@@ -1,24 +1,29 @@
-//! Programs over the sockets of this machine's loopback: no right is needed.
+//! Programs over the sockets of this machine's loopback, which needs no privilege.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::mpsc;
-use std::thread;
+use std::thread as threads;
 use std::time::Duration as StdDuration;
 
 use serde_json::json;
-use sim::workload::Application;
-use sim::{FlowSummary, ObservedFlow, Workload};
+use sim::{FlowSummary, ObservedFlow};
 use units::Instant;
+use workload::{Application, PortChoice, Workload};
 
 use super::*;
+use crate::clock::Clock;
+use crate::stop::Stop;
 
-pub(super) fn spec(workload: serde_json::Value, until: Duration) -> WorkloadSpec {
+/// A program between two kernels, both of which are this machine's.
+pub(super) fn spec(workload: serde_json::Value, until: Duration) -> ProgramSpec {
     let application: Application = serde_json::from_value(workload).expect("a workload that the test means");
     let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
+    let nodes = PerSide::new(NodeId::new(0), NodeId::new(1));
     let flow = FlowSpec {
         name: "f".to_owned(),
-        from: 0,
-        to: 1,
+        from: nodes[Side::From],
+        to: nodes[Side::To],
         start: Duration::from_millis(5),
         start_jitter: None,
         class: 0,
@@ -32,36 +37,45 @@ pub(super) fn spec(workload: serde_json::Value, until: Duration) -> WorkloadSpec
         let socket = UdpSocket::bind((address(last), 0)).expect("a free port");
         SocketAddrV4::new(address(last), socket.local_addr().expect("it is bound").port())
     };
-    WorkloadSpec {
-        flow,
-        seed: 1,
-        peer: "there".to_owned(),
-        ends: [free(1), free(2)],
-        options: Default::default(),
-        ports: Arc::new(ClientPorts::behind(usize::from(std::process::id() as u16 % 10_000))),
-    }
+    let ports = Arc::new(ClientPorts::after(usize::from(std::process::id() as u16 % 10_000)));
+    let setup = RunnerSetup {
+        flow: FlowId::new(0),
+        nodes,
+        ends: PerSide::new(free(1), free(2)),
+        ports: PortChoice::Next(Arc::clone(&ports)),
+        feedback: flow.workload.service().feedback,
+        is_split: false,
+    };
+    let placement = Placement::Kernels { peer: "there".to_owned() };
+    ProgramSpec { flow, seed: 1, setup, options: PerSide::default(), spare_ports: ports, placement }
+}
+
+/// Runs a program until `until_stopped` returns. Returns its outcome.
+fn run(spec: &ProgramSpec, until_stopped: impl FnOnce(&Stop, &mpsc::Receiver<()>)) -> ProgramOutcome {
+    let (stop, bus, namespaces) = (Stop::default(), MessageBus::default(), BTreeMap::new());
+    let (tell, done) = mpsc::channel();
+    let running = Running { clock: Clock::start(), stop: &stop, bus: &bus, namespaces: &namespaces };
+    let report = threads::scope(|scope| {
+        let program = spec.open().expect("free ports");
+        let thread =
+            scope.spawn(move || program.run(running, &mut || tell.send(()).expect("the test waits")));
+        until_stopped(&stop, &done);
+        stop.stop();
+        thread.join().expect("no panic").expect("no error")
+    });
+    report.outcome.expect("the program ran here")
 }
 
 /// Runs a program to its end.
-fn ran(spec: &WorkloadSpec) -> Ran {
-    let stop = Stop::default();
-    let (tell, told) = mpsc::channel();
-    thread::scope(|scope| {
-        let running = scope.spawn(|| {
-            spec.run(Clock::start(), &stop, Places::here(), || tell.send(()).expect("somebody waits"))
-        });
-        let done = told.recv_timeout(StdDuration::from_secs(60));
-        stop.stop();
-        done.expect("the program is done");
-        running.join().expect("no panic").expect("no error")
-    })
+fn ran(spec: &ProgramSpec) -> ProgramOutcome {
+    run(spec, |_, done| done.recv_timeout(StdDuration::from_secs(60)).expect("the program is done"))
 }
 
-/// The flow's summary, its lost datagrams being `lost`, and its transfers.
-fn told(ran: Ran, lost: u64) -> ObservedFlow {
+/// The results of a program's flow.
+fn observed(spec: &ProgramSpec, outcome: &ProgramOutcome) -> ObservedFlow {
     let summary = FlowSummary::default();
     let mut flow = ObservedFlow { summary, connections: Vec::new(), transfers: Vec::new() };
-    ran.program.tell(lost, ran.is_done, &mut flow);
+    flow.add_program(&outcome.log, spec.flow.workload.service(), 0, outcome.is_done);
     flow
 }
 
@@ -71,27 +85,27 @@ const HALF_A_SECOND: Duration = Duration::from_millis(500);
 fn pages_are_loaded_over_connections_of_their_own_or_over_one() {
     for (connection, many) in [("new", true), ("persistent", false)] {
         let web = json!({ "web": { "connection": connection, "think": "20 ms", "size": "100 kB" } });
-        let ran = ran(&spec(web, HALF_A_SECOND));
-        assert!(ran.is_done && ran.all_closed && ran.broken.is_none(), "{ran:?}");
-        let (opened, received) = (ran.connections.len(), ran.received);
-        let flow = told(ran, 0);
+        let spec = spec(web, HALF_A_SECOND);
+        let outcome = ran(&spec);
+        assert!(outcome.is_done && outcome.all_closed && outcome.broken.is_none(), "{outcome:?}");
+        let flow = observed(&spec, &outcome);
         let pages = flow.transfers.len();
         assert!(pages > 2, "{pages}");
-        assert_eq!(opened, if many { pages } else { 1 });
-        assert_eq!(received, 100_000 * pages as u64);
+        assert_eq!(outcome.connections.len(), if many { pages } else { 1 });
+        assert_eq!(outcome.received, 100_000 * pages as u64);
         assert!(flow.transfers.iter().all(|page| page.end > page.start && page.start >= Instant::START));
     }
 }
 
 #[test]
 fn keystrokes_are_echoed() {
-    let typed = json!({ "interactive": { "gap": "20 ms", "size": "3 bytes" } });
-    let ran = ran(&spec(typed, HALF_A_SECOND));
-    assert!(ran.is_done && ran.all_closed, "{ran:?}");
-    assert_eq!(ran.connections.len(), 1);
+    let spec = spec(json!({ "interactive": { "gap": "20 ms", "size": "3 bytes" } }), HALF_A_SECOND);
+    let outcome = ran(&spec);
+    assert!(outcome.is_done && outcome.all_closed, "{outcome:?}");
+    assert_eq!(outcome.connections.len(), 1);
     // From 5 ms on every 20 ms, before 500 ms: however late the thread is woken.
-    assert_eq!(ran.received, 3 * 25);
-    assert!(told(ran, 0).summary.measures.transfers > 0);
+    assert_eq!(outcome.received, 3 * 25);
+    assert!(observed(&spec, &outcome).summary.measures.transfers > 0);
 }
 
 #[test]
@@ -101,11 +115,10 @@ fn both_sides_open_connections() {
     let background = json!({ "background": {
         "share": 0.5, "reverse": 0.5, "of": "lasthop.down", "lines": lines, "short": "10 kB", "medium": "20 kB",
     } });
-    let ran = ran(&spec(background, HALF_A_SECOND));
-    assert!(ran.is_done && ran.all_closed, "{ran:?}");
-    let listening: std::collections::BTreeSet<bool> =
-        ran.connections.iter().map(|one| one.ends[0].port() < one.ends[1].port()).collect();
-    assert_eq!(listening.len(), 2, "{:?}", ran.connections);
+    let outcome = ran(&spec(background, HALF_A_SECOND));
+    assert!(outcome.is_done && outcome.all_closed, "{outcome:?}");
+    let opened_by = |side| outcome.connections.iter().filter(|one| one.opener == side).count();
+    assert!(Side::BOTH.iter().all(|side| opened_by(*side) > 0), "{:?}", outcome.connections);
 }
 
 #[test]
@@ -113,9 +126,10 @@ fn datagrams_come_as_often_as_in_virtual_time_and_their_sizes_are_those_of_packe
     for size in [30, 40, 200] {
         let rate = format!("{} bit/s", size * 8 * 100);
         let even = json!({ "constant-rate": { "rate": rate, "packet": format!("{size} bytes") } });
-        let ran = ran(&spec(even, HALF_A_SECOND));
-        assert!(ran.is_done && ran.connections.is_empty(), "{ran:?}");
-        let summary = told(ran, 0).summary;
+        let spec = spec(even, HALF_A_SECOND);
+        let outcome = ran(&spec);
+        assert!(outcome.is_done && outcome.connections.is_empty(), "{outcome:?}");
+        let summary = observed(&spec, &outcome).summary;
         // Every 10 ms from 5 ms on, before 500 ms.
         assert_eq!((summary.segments_sent, summary.bytes, summary.completed), (50, 50 * size, true));
         assert_eq!(summary.measures.packets_lost, 0);
@@ -124,9 +138,9 @@ fn datagrams_come_as_often_as_in_virtual_time_and_their_sizes_are_those_of_packe
 }
 
 #[test]
-fn tfrc_hears_its_feedback() {
-    let ran = ran(&spec(json!({ "tfrc": { "packet": "1000 bytes" } }), HALF_A_SECOND));
-    let summary = told(ran, 0).summary;
+fn tfrc_gets_its_feedback() {
+    let spec = spec(json!({ "tfrc": { "packet": "1000 bytes" } }), HALF_A_SECOND);
+    let summary = observed(&spec, &ran(&spec)).summary;
     // Without feedback it would stay at two packets a second or fewer.
     assert!(summary.segments_sent > 20, "{summary:?}");
 }
@@ -134,11 +148,9 @@ fn tfrc_hears_its_feedback() {
 #[test]
 fn the_end_of_the_run_ends_a_program_that_is_not_done() {
     let spec = spec(json!({ "voip": {} }), Duration::from_secs(3_600));
-    let stop = Stop::default();
-    thread::scope(|scope| {
-        let running = scope.spawn(|| spec.run(Clock::start(), &stop, Places::here(), || unreachable!()));
+    let outcome = run(&spec, |stop, done| {
         stop.wait_for(StdDuration::from_millis(50));
-        stop.stop();
-        assert!(!running.join().expect("no panic").expect("no error").is_done);
+        assert!(done.try_recv().is_err(), "the program is not done");
     });
+    assert!(!outcome.is_done);
 }

@@ -1,9 +1,9 @@
-//! Bulk transfers between kernels, and what is told of them.
+//! Bulk transfers between kernels, and their results.
 
 use libtest_mimic::Trial;
 use serde_json::json;
 use sim::{Amount, LinkSpec, NodeKind, NodeSpec};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 use crate::support::{config, download, flow, live, pair, quick, reno};
 
@@ -153,7 +153,11 @@ fn three_hosts_reach_each_other_over_a_router() {
     spec.nodes.push(NodeSpec { name: "third".to_owned(), kind: NodeKind::Host { address } });
     spec.nodes.push(NodeSpec { name: "middle".to_owned(), kind: NodeKind::Router });
     let link = spec.links.remove(0);
-    let spoke = |host: usize| LinkSpec { name: format!("spoke-{host}"), ends: [host, 3], ..link.clone() };
+    let spoke = |host: usize| LinkSpec {
+        name: format!("spoke-{host}"),
+        ends: [host, 3].map(NodeId::new),
+        ..link.clone()
+    };
     spec.links = (0..3).map(spoke).collect();
     spec.record.captures.clear();
     let amount = Amount::Bytes(Bytes(50_000));

@@ -6,7 +6,7 @@ use arrow_array::types::Int64Type;
 use libtest_mimic::Trial;
 use serde_json::json;
 use sim::{NodeKind, RecordSpec, Spec, World};
-use units::{Instant, Seq};
+use units::{Instant, NodeId, Seq};
 use wire::{Flags, Options, Payload, Segment};
 
 use crate::support::{config, download, live, reno};
@@ -66,13 +66,15 @@ fn replay(spec: &Spec, passages: &[Passage]) -> Vec<Passage> {
         let from = usize::from(passage.direction == "up");
         let at = Instant::from_nanos(passage.entered as u64);
         world.run_until(at).unwrap();
-        world.inject(at, from, packet(addresses[from], addresses[1 - from], passage.bytes as u32)).unwrap();
+        world
+            .inject(at, NodeId::new(from), packet(addresses[from], addresses[1 - from], passage.bytes as u32))
+            .unwrap();
     }
     world.run_until(Instant::from_nanos(60_000_000_000)).unwrap();
     self::passages(&world.finish().tables)
 }
 
-/// An IP packet of so many bytes.
+/// An IP packet of a number of bytes.
 fn packet(from: std::net::Ipv4Addr, to: std::net::Ipv4Addr, bytes: u32) -> Vec<u8> {
     const HEADERS: u32 = 40;
     let segment = Segment {

@@ -1,4 +1,4 @@
-//! Nothing is left behind, whatever ends the process.
+//! Nothing remains, whatever ends the process.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -51,7 +51,7 @@ fn namespaces(process: &Path) -> BTreeSet<PathBuf> {
     threads.filter_map(|thread| fs::read_link(thread.path().join("ns/net")).ok()).collect()
 }
 
-/// Tries for some seconds: the kernel takes things down behind a process's end.
+/// Tries for some seconds: the kernel takes things down after the end of a process.
 fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
     (0..500).any(|_| {
         #[expect(clippy::disallowed_methods, reason = "a test waits for the kernel to clean up")]

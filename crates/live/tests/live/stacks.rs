@@ -1,11 +1,14 @@
 //! Hosts with stacks in this process, among themselves and with kernels, in real time: every byte is checked.
 
+use std::collections::BTreeMap;
+
 use lasthop_live::{LiveError, LiveOutcome, Options};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use sim::{Spec, Workload};
 use stacks::{Assignment, Run, StackId};
-use units::Duration;
+use units::{Duration, NodeId};
+use workload::workloads::ENTRIES;
 
 use crate::support::{config, download, live, quick, reno};
 
@@ -31,7 +34,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn with(names: [&str; 2]) -> Options<'static> {
     let mut stacks = Assignment::default();
     for (node, name) in names.into_iter().enumerate() {
-        stacks.set(node, StackId::named(name).expect("a stack that the test means to be there"));
+        stacks.set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
     }
     Options { stacks, ..reno() }
 }
@@ -67,7 +70,7 @@ fn stacks_of_this_process_need_no_right_of_the_machine() {
     }
 }
 
-/// A workload from left to right for so many seconds, over these stacks.
+/// A workload from left to right for a number of seconds, over these stacks.
 fn program(workload: Value, names: [&str; 2]) -> LiveOutcome {
     let outcome = live(&programmed(workload), with(names));
     let flow = &outcome.summary.run.flows[0];
@@ -102,25 +105,35 @@ fn pages_come_over_stacks_of_this_process() {
     }
 }
 
-fn every_workload() -> [Value; 6] {
+/// Every workload in the registry, with parameters that end soon.
+fn every_workload() -> BTreeMap<&'static str, Value> {
     let line = json!({ "rate": "10 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
-    [
-        json!({ "web": { "connection": "persistent", "think": "50 ms", "size": "30 kB" } }),
-        json!({ "interactive": { "gap": "50 ms" } }),
-        json!({ "background": {
-            "share": 0.3, "reverse": 0.2, "of": "lasthop.down", "lines": [line, line],
-            "short": "8 kB", "medium": "30 kB",
-        } }),
-        json!({ "voip": {} }),
-        json!({ "tfrc": {} }),
-        json!({ "constant-rate": { "rate": "100 kbit/s" } }),
-    ]
+    let workloads = BTreeMap::from([
+        ("web", json!({ "connection": "persistent", "think": "50 ms", "size": "30 kB" })),
+        ("interactive", json!({ "gap": "50 ms" })),
+        ("arrivals", json!({ "size": "10 kB", "gap": "100 ms" })),
+        (
+            "background",
+            json!({
+                "share": 0.3, "reverse": 0.2, "of": "lasthop.down", "lines": [line, line],
+                "short": "8 kB", "medium": "30 kB",
+            }),
+        ),
+        ("on-off", json!({ "rate": "100 kbit/s", "on": "200 ms", "off": "100 ms" })),
+        ("voip", json!({})),
+        ("constant-rate", json!({ "rate": "100 kbit/s" })),
+        ("poisson", json!({ "rate": "100 kbit/s" })),
+        ("tfrc", json!({})),
+    ]);
+    let listed: Vec<&str> = ENTRIES.iter().map(|entry| entry.id).collect();
+    assert!(listed.iter().all(|id| workloads.contains_key(id)), "one of {listed:?} is not tested here");
+    workloads
 }
 
 fn every_workload_runs_over_stacks_of_this_process() {
-    for workload in every_workload() {
-        program(workload.clone(), ["smoltcp", "smoltcp"]);
-        program(workload, ["quinn", "quinn"]);
+    for (id, parameters) in every_workload() {
+        program(json!({ id: parameters }), ["smoltcp", "smoltcp"]);
+        program(json!({ id: parameters }), ["quinn", "quinn"]);
     }
 }
 
@@ -174,9 +187,9 @@ fn pages_come_between_a_kernel_and_a_stack_of_this_process() {
 }
 
 fn every_workload_runs_between_a_kernel_and_a_stack_of_this_process() {
-    for workload in every_workload() {
-        program(workload.clone(), ["lasthop", "kernel"]);
-        program(workload, ["kernel", "smoltcp"]);
+    for (id, parameters) in every_workload() {
+        program(json!({ id: parameters }), ["lasthop", "kernel"]);
+        program(json!({ id: parameters }), ["kernel", "smoltcp"]);
     }
 }
 

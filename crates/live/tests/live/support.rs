@@ -8,7 +8,7 @@ use libtest_mimic::{Completion, Trial};
 use link::Config;
 use serde_json::json;
 use sim::{Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, LinkId, NodeId};
 
 /// A test that every machine can run.
 pub(crate) fn anywhere(name: &str, test: fn()) -> Trial {
@@ -62,8 +62,8 @@ pub(crate) fn flow(name: &str, from: usize, to: usize, amount: Amount) -> FlowSp
     let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
     FlowSpec {
         name: name.to_owned(),
-        from,
-        to,
+        from: NodeId::new(from),
+        to: NodeId::new(to),
         start: Duration::ZERO,
         start_jitter: None,
         class: 0,
@@ -87,12 +87,22 @@ pub(crate) fn pair(down: Config, flows: Vec<FlowSpec>) -> Spec {
         seed: 1,
         stop: Some(Duration::from_secs(60)),
         nodes: vec![host("left", 1), host("right", 2)],
-        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1], down, up, mtu: Bytes(1500) }],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(1500),
+        }],
         flows,
         record: RecordSpec {
             packets: true,
             segments: true,
-            captures: vec![CapturePoint::Node(0), CapturePoint::Link(0), CapturePoint::Node(1)],
+            captures: vec![
+                CapturePoint::Node(NodeId::new(0)),
+                CapturePoint::Link(LinkId::new(0)),
+                CapturePoint::Node(NodeId::new(1)),
+            ],
             ..RecordSpec::default()
         },
     }

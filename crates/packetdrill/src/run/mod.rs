@@ -14,6 +14,7 @@ mod connection;
 mod host;
 mod ids;
 mod options;
+mod reply;
 mod segment;
 mod settings;
 mod shell;
@@ -29,9 +30,9 @@ use units::{Duration, Instant, Seq};
 use wire::FastOpenCookie;
 
 use arguments::Unsupported;
-use calls::Reply;
 use host::TestedHost;
 use ids::{ConnectionId, START};
+use reply::Reply;
 use segment::Clocks;
 use settings::KernelSettings;
 use shell::Request;

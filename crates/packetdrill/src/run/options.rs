@@ -4,8 +4,9 @@ use units::Bytes;
 
 use super::ScriptRun;
 use super::arguments::{Arguments, Unsupported, value_of};
-use super::calls::{CallResult, Reply, number};
+use super::calls::number;
 use super::ids::ConnectionId;
+use super::reply::{CallResult, Reply};
 use super::socket::{SocketOptions, SocketState};
 use crate::script::{Call, Expression};
 

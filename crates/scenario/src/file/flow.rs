@@ -5,11 +5,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use sim::workload::Application;
 use units::text::{REMEDY, parse_duration};
 use units::{Bytes, Duration};
+use workload::Application;
 
-/// One connection, or several alike, over which `from` sends as fast as it can; or what a workload makes of it.
+/// One connection, or several equal ones, over which `from` sends as fast as it can; or the traffic of a workload.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -21,10 +21,10 @@ pub struct Flow {
     pub to: String,
     /// How much is sent; or else give `until`.
     pub bytes: Option<Bytes>,
-    /// Writes until this time of the run; or else give `bytes`. What its socket then holds, up to 128 KiB, is still
-    /// sent, which takes two minutes at 9600 bit/s. A workload asks for nothing new from then on.
+    /// Writes until this time of the run; the alternative is `bytes`. Data in its socket at that time, up to 128 KiB,
+    /// are still sent, which takes two minutes at 9600 bit/s. A workload starts nothing new from then on.
     pub until: Option<Duration>,
-    /// What is done instead of sending as fast as possible, written as a table of one key, its name:
+    /// Traffic other than sending as fast as possible, written as a table of one key, its name:
     /// `{ web = { connection = "persistent" } }`.
     pub workload: Option<Application>,
     /// The traffic class of its packets, both ways, which queues of the disciplines `priority` and
@@ -37,7 +37,7 @@ pub struct Flow {
     pub start: Start,
     /// How many alike; without it, one.
     pub count: Option<u32>,
-    /// Amounts whose time of acknowledgment is reported.
+    /// Amounts of data whose time of acknowledgment is reported.
     #[serde(default)]
     pub milestones: Vec<Bytes>,
 }

@@ -9,8 +9,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::text::REMEDY;
 
-/// A machine that ssh reaches: `ssh://USER@HOST:PORT`, of which HOST is needed. Behind a `?` and joined by `&` stand
-/// `lasthop=PATH`, the program there, and `udp=ADDRESS:PORT`, where its datagrams go.
+/// A machine that ssh reaches: `ssh://USER@HOST:PORT`, of which HOST is needed. After a `?` and joined by `&` come
+/// `lasthop=PATH`, the program there, and `udp=ADDRESS:PORT`, the destination of its datagrams.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Machine(String);
 
@@ -23,7 +23,7 @@ impl FromStr for Machine {
         let (user, host) = place.rsplit_once('@').unwrap_or(("", place));
         let (host, port) = host_and_port(host);
         let right_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
-        // What begins with a dash would be an option of ssh.
+        // A word that begins with a dash would be an option of ssh.
         let is_word = |word: &str| !word.starts_with('-') && word.chars().all(is_of_a_name);
         if host.is_empty() || !is_word(host) || !is_word(user) || !right_port {
             return Err(refusal(text));
@@ -33,7 +33,7 @@ impl FromStr for Machine {
     }
 }
 
-/// Splits off the port. An IPv6 address stands in brackets (RFC 3986 §3.2.2).
+/// Splits off the port. An IPv6 address is in brackets (RFC 3986 §3.2.2).
 fn host_and_port(place: &str) -> (&str, Option<&str>) {
     if let Some((address, port)) = place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return (address, port.strip_prefix(':'));

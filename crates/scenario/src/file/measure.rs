@@ -1,4 +1,4 @@
-//! What is measured over spans of a run, and how often samples are taken.
+//! Measurements over spans of a run, and the interval of samples.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,15 @@ use serde::{Deserialize, Deserializer, Serialize};
 use units::Duration;
 use units::text::{REMEDY, parse_duration};
 
-/// What is measured over spans of a run. Measuring changes no packet.
+/// Measurements over spans of a run. Measuring changes no packet.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Whether links are metered, utilisation and queue lengths, and the one-way delays of TCP flows. Without it, if anything here is given, or any table.
+    /// Whether links are metered, utilisation and queue lengths, and the one-way delays of TCP flows. Without it, if
+    /// anything here is given, or any table.
     pub links: Option<bool>,
-    /// How much of the beginning is cut: a time, or a share of the run. What follows is the window `steady`: until the run ends, or until the last flow's `until` where each flow has one.
+    /// Length of the warm-up: a time, or a share of the run. The rest is the window `steady`: until the run ends, or
+    /// until the last flow's `until` if each flow has one.
     pub warm_up: Option<WarmUp>,
     /// Spans over which every flow and link is summed up, by name: middle = ["90 s", "270 s"].
     #[serde(default)]

@@ -8,7 +8,7 @@ use units::Bytes;
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// One line that says what link this is.
+    /// One line that describes the link.
     pub summary: String,
     /// Where its figures come from.
     pub sources: Vec<String>,

@@ -1,4 +1,4 @@
-//! A scenario: hosts, the links between them, the flows, and what is recorded.
+//! A scenario: hosts, the links between them, the flows, and the records.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -20,34 +20,34 @@ use crate::topology::Topology;
 pub struct Scenario {
     /// The scenario's name; without it, the file's.
     pub name: Option<String>,
-    /// One line that says what the scenario shows.
+    /// One line that describes the scenario.
     pub summary: Option<String>,
     /// Master seed of all random streams; without it, 1. `--seed` replaces it.
     pub seed: Option<u64>,
     /// When the run ends at the latest; without it, when every flow has closed.
     pub stop: Option<Duration>,
-    /// A common shape of networks, written as a table of one key, its name: { dumbbell = { pairs = 5, … } }. It stands
-    /// for hosts, routers and links of known names, beside which the file may have others.
+    /// A common network shape, written as a table of one key, its name: { dumbbell = { pairs = 5, … } }. It expands to
+    /// hosts, routers and links with known names; the file may have others in addition.
     pub topology: Option<Topology>,
-    /// The ends, by name: each a TCP of its own. Needed unless there is a topology.
+    /// The hosts, by name, each with its own TCP. Required unless there is a topology.
     #[serde(default)]
     pub hosts: BTreeMap<String, Host>,
     /// Nodes that only forward, by name.
     #[serde(default)]
     pub routers: Vec<String>,
-    /// What joins hosts and routers. Needed unless there is a topology.
+    /// The links between hosts and routers. Required unless there is a topology.
     #[serde(default)]
     pub links: Vec<Link>,
-    /// Who sends what to whom.
+    /// The traffic between hosts.
     #[serde(default)]
     pub flows: Vec<Flow>,
-    /// What is kept of a run.
+    /// Records of the run.
     #[serde(default)]
     pub record: Record,
-    /// What is measured over spans of the run.
+    /// Measurements over spans of the run.
     #[serde(default)]
     pub measure: Measure,
-    /// What holds only in real time.
+    /// Settings of real-time runs.
     #[serde(default)]
     pub live: Live,
 }
@@ -56,8 +56,8 @@ pub struct Scenario {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Its TCP: the name of a profile, or a path to one. Needed unless its stack is somebody else's, which takes nothing
-    /// from it.
+    /// Its TCP: the name of a profile, or a path to one. Required unless its stack is smoltcp, quinn or a program,
+    /// which use no profile.
     pub profile: Option<String>,
     /// Its network stack; without it, our own TCP in virtual time and the kernel's in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,8 +71,8 @@ pub struct Host {
     pub tcp: serde_json::Map<String, serde_json::Value>,
     /// Its address; without it, one of 10.0.0.0/8 that comes from the host's name.
     pub address: Option<Ipv4Addr>,
-    /// The machine on which it is in a live run, with its kernel, stack or program; without it, that of the links. A peer of
-    /// another version, or of other sources, is refused.
+    /// The machine on which it is in a live run, with its kernel, stack or program; without it, that of the links. A
+    /// peer of another version, or of other sources, is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Machine>,
 }
@@ -114,17 +114,17 @@ impl Stack {
     }
 }
 
-/// One link: two directions, each a pipeline of its own.
+/// One link: two directions, each with its own pipeline.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// The two nodes that it joins; `down` runs from the first to the second. A `*` in a name stands for each host that is
-    /// called so, and there is a link to each.
+    /// The two nodes that it joins; `down` runs from the first to the second. A `*` in a name matches all hosts of that
+    /// form, and there is a link to each.
     #[serde(deserialize_with = "two_nodes")]
     pub between: [String; 2],
-    /// A named link whose keys hold where this one has none: the name of a preset, or a path to one.
+    /// A named link whose keys apply where this one has none: the name of a preset, or a path to one.
     pub preset: Option<String>,
     /// The largest packet, IP header included; without it 1500 bytes, as on Ethernet (RFC 894).
     pub mtu: Option<Bytes>,
@@ -133,11 +133,11 @@ pub struct Link {
     pub down: link::Config,
     /// The direction from the second node to the first.
     pub up: link::Config,
-    /// The shared channel of a base station, the first node, that takes the place of `down`; the second node is one of its
-    /// users. With a `*` in `between` each host is one.
+    /// The shared channel of a base station, the first node, that takes the place of `down`; the second node is one of
+    /// its users. With a `*` in `between` each host is one.
     pub cell: Option<cell::Config>,
-    /// The shared channel's name; without it, the link's. Links that name the same channel share it, and one of them has
-    /// its `cell`.
+    /// The shared channel's name; without it, the link's. Links that name the same channel share it, and one of them
+    /// has its `cell`.
     pub channel: Option<String>,
     /// The user of the shared channel.
     #[serde(default)]
@@ -151,18 +151,18 @@ pub struct Link {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CellUser {
-    /// Age from which on its packets are dropped; without it, the shortest budget among the workloads that are sent to it,
-    /// if one has any.
+    /// Age from which on its packets are dropped; without it, the shortest budget among the workloads that are sent to
+    /// it, if one has any.
     pub budget: Option<Duration>,
     /// The rate that it is to have at least, by which some schedulers go; without it, 13.6 kbit/s with a budget and 64
     /// kbit/s without (Landström 2008 §7.4).
     pub min_rate: Option<Rate>,
-    /// Most that waits for it, in packets or bytes; without it, no limit. The channel promises a user no rate that would make
-    /// a time of it: `budget` drops packets by their age.
+    /// Most that waits for it, in packets or bytes; without it, no limit. The channel promises a user no rate that
+    /// would make a time of it: `budget` drops packets by their age.
     #[schemars(with = "Option<PacketsOrBytes>")]
     pub queue_limit: Option<QueueLimit>,
-    /// Where it stands, to the east and to the north of the first site; without it, at a place at random. Where users move
-    /// (`cell.mobility`), where it starts.
+    /// Position, to the east and to the north of the first site; with mobile users (`cell.mobility`), the start.
+    /// Default: a random place.
     pub place: Option<[Metres; 2]>,
     /// Its speed; without it, that of the channel's users (`cell.radio.speed`).
     pub speed: Option<Speed>,
@@ -178,7 +178,7 @@ fn two_nodes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], 
     })
 }
 
-/// What is kept of a run. With nothing chosen, recording costs nothing.
+/// Records of a run. With nothing chosen, recording costs nothing.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -188,7 +188,7 @@ pub struct Record {
     /// The hosts, routers and links whose packets are captured, by name.
     #[serde(default)]
     pub captures: Vec<String>,
-    /// Whether captures keep whole packets. Without it they keep the headers, and how long each packet was.
+    /// Whether captures keep whole packets. Default: only headers and the length of each packet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub payload: bool,
 }
@@ -203,7 +203,7 @@ pub enum Table {
     Tcp,
     /// The length of every queue at every change.
     Queue,
-    /// What the ends sent and received.
+    /// Packets that the ends sent and received.
     Segments,
     /// How far each flow had got, sampled.
     Progress,
@@ -211,27 +211,27 @@ pub enum Table {
     Transfers,
     /// Every transport block that a shared channel sends.
     Cell,
-    /// For how long each queue had each length.
+    /// Time for which each queue had each length.
     #[serde(rename = "queue_lengths")]
     QueueLengths,
 }
 
-/// What holds only in real time, where the kernel's TCP takes the place of ours.
+/// Settings of real-time runs, in which the kernel's TCP replaces ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
     /// The kernel's congestion control, set for each socket; without it, the machine's.
     pub congestion: Option<String>,
-    /// Hosts that no kernel stands for, by name, with a `*` for several: they have the TCP of their profile in a live run
-    /// too, and what they send and receive is simulated. A flow joins two of them or two others.
+    /// Hosts without a kernel, by name, with a `*` for several: they have the TCP of their profile in a live run too,
+    /// and their traffic is simulated. A flow joins two of them or two others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub simulated: Vec<String>,
-    /// How late a packet may be delivered, against the links' schedule, in a valid run; a run with a later one is marked as
-    /// tainted. Without it 10 ms.
+    /// How late a packet may be delivered, against the links' schedule, in a valid run; a run with a later one is
+    /// marked as tainted. Without it 10 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted_from: Option<Duration>,
-    /// How many packets the hosts' devices and sockets drop, beside what the links do, in a run that is marked as tainted.
-    /// Without it 1.
+    /// Number of packets dropped by the hosts' devices and sockets, in addition to the links' drops, from which a run
+    /// is marked as tainted. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted_from_drops: Option<u64>,
     /// Settings of the hosts' network namespaces: "net.ipv4.tcp_sack" = 1.

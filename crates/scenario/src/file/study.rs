@@ -18,7 +18,7 @@ use super::Table;
 pub struct Study {
     /// The study's name; without it, its folder's.
     pub name: Option<String>,
-    /// One line that says what is studied.
+    /// One line that describes the study.
     pub title: String,
     /// The document.
     pub source: String,
@@ -28,10 +28,10 @@ pub struct Study {
     pub first_seed: Option<u64>,
     /// The document's own values.
     pub published: Option<Published>,
-    /// The columns that tell rows apart: variables, `table` (or `figure`, which is the same), `scope`, `metric`, and
-    /// what tables give their `numbers`.
+    /// The columns that identify rows: variables, `table` (or `figure`, which is the same), `scope`, `metric`, and the
+    /// columns that tables give their `numbers`.
     pub columns: Vec<String>,
-    /// What varies, by name: the forms of its values, tried in their order.
+    /// The variables, by name: the forms of their values, tried in order.
     pub variables: BTreeMap<String, Vec<Form>>,
     /// The values that variables have where a table, figure or claim gives none.
     #[serde(default)]
@@ -49,16 +49,16 @@ pub struct Study {
     /// Curves through the rows of its tables.
     #[serde(default)]
     pub charts: Vec<Chart>,
-    /// What charts call a column, a metric, or a panel (its column and text, as in "rate 5"); others have their own name.
+    /// Labels in charts for a column, a metric, or a panel (its column and text, as in "rate 5"). Default: the name.
     #[serde(default)]
     pub words: BTreeMap<String, String>,
-    /// What the document says.
+    /// The claims of the document.
     #[serde(default)]
     pub claims: Vec<Claim>,
     /// When a measured value agrees with the published one; a row belongs to the first kind that fits it.
     #[serde(default)]
     pub agreement: Vec<Agreement>,
-    /// Experiments of the same document over another scenario: studies in folders of their own, which are run with this one.
+    /// Experiments of the same document with another scenario: studies in separate folders, which run with this one.
     #[serde(default)]
     pub parts: Vec<Part>,
 }
@@ -69,7 +69,7 @@ pub struct Study {
 pub struct Part {
     /// Its file, seen from the study's folder.
     pub study: String,
-    /// Its tables, so that one of them can be chosen without reading the others' cases.
+    /// Its tables, so that one of them can be selected without reading the cases of the others.
     pub tables: Vec<String>,
 }
 
@@ -77,9 +77,9 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Agreement {
-    /// What the kind is called: "without delays".
+    /// Name of the kind: "without delays".
     pub kind: String,
-    /// The values that its rows have in the study's columns; `*` stands for any letters.
+    /// The values of its rows in the study's columns; `*` matches any letters.
     #[serde(default)]
     pub only: BTreeMap<String, Vec<String>>,
     /// The share of the measured value by which the published one may differ; a row with a span is widened by it.
@@ -93,8 +93,8 @@ pub struct Agreement {
     pub runs: Option<u32>,
 }
 
-/// What is measured against: a file of published values, one row for each number, the study's columns among its own;
-/// or an oracle.
+/// The reference: a file of published values, with one row for each number and the study's columns among its own; or an
+/// oracle.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
@@ -104,13 +104,13 @@ pub struct Published {
     pub oracle: Option<Oracle>,
     /// The column of the number; without it, `value`.
     pub value: Option<String>,
-    /// The column that says median, q25 or q75; without it, `stat`.
+    /// The column with median, q25 or q75. Default: `stat`.
     pub statistic: Option<String>,
     /// The column that is 0 where the reading is sure; without it, `uncertain`.
     pub uncertain: Option<String>,
 }
 
-/// Another program that is asked for each case whenever the study is run, so that its numbers are never older than ours.
+/// Another program that runs each case whenever the study runs, so that its numbers are never older than ours.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Oracle {
@@ -118,11 +118,11 @@ pub struct Oracle {
     pub ask: String,
     /// The program. Without it on the machine, the study ends with a message.
     pub program: String,
-    /// What installs it, for that message.
+    /// How to install it, for that message.
     pub install: String,
 }
 
-/// One form of a variable's values: a text with `{placeholders}`, and what it sets.
+/// One form of a variable's values: a text with `{placeholders}`, and the keys that it sets.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Form {
@@ -138,21 +138,21 @@ pub struct Form {
     pub span: Option<Span>,
 }
 
-/// What a case is run over, where its result hangs on a detail that the document does not tell.
+/// A range over which a case runs, if its result depends on a detail that the document does not give.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Span {
-    /// The keys, by path; `*` stands for every item of a list.
+    /// The keys, by path; `*` matches every item of a list.
     pub over: String,
-    /// What is added, in turn.
+    /// The numbers to add, in turn.
     pub add: Vec<i64>,
 }
 
-/// How much of a transfer a number is about: all of it, or the time until so much is acknowledged.
+/// The part of a transfer that a number covers: all of it, or the time until an amount is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
-    /// The first so many bytes of each flow; without it, the whole.
+    /// The first bytes of each flow. Default: the whole flow.
     pub bytes: Option<Bytes>,
 }
 
@@ -160,7 +160,7 @@ pub struct Scope {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// What the number is.
+    /// Meaning of the number.
     pub says: String,
     /// A key of the summary's flows.
     pub flow: Option<String>,
@@ -170,7 +170,7 @@ pub struct Metric {
     pub less: Option<units::Duration>,
     /// A link's counter: link.direction.key.
     pub link: Option<String>,
-    /// What the number is divided by: 1000 for a throughput in kB/s. Without it, nothing.
+    /// Divisor of the number: 1000 for a throughput in kB/s. Default: 1.
     pub divided_by: Option<f64>,
     /// The window of the scenario that the number is about; without it, the whole run.
     pub window: Option<String>,
@@ -210,13 +210,13 @@ pub struct StudyTable {
     pub title: String,
     /// Its cases: grids of values, each the product of its lists.
     pub cases: Vec<Grid>,
-    /// Whether it is run only where it is named (`--only`), since its runs take long.
+    /// Whether it runs only if it is named (`--only`), because its runs take long.
     #[serde(default)]
     pub on_request: bool,
     /// Values of variables that all its cases have.
     #[serde(default)]
     pub fixed: BTreeMap<String, Value>,
-    /// The scopes of its numbers; without it, no scope is told apart.
+    /// The scopes of its numbers. Default: no scopes.
     #[serde(default)]
     pub scopes: Vec<String>,
     /// Its numbers.
@@ -225,7 +225,7 @@ pub struct StudyTable {
     /// Or its numbers one by one, where they differ in more than their metric: those of each case.
     #[serde(default)]
     pub numbers: Vec<Number>,
-    /// Numbers that are quotients of others in the table.
+    /// Numbers that are ratios of others in the table.
     #[serde(default)]
     pub ratios: Vec<Ratio>,
     /// Numbers that say how little of something is enough.
@@ -236,7 +236,7 @@ pub struct StudyTable {
     pub definitions: BTreeMap<String, String>,
 }
 
-/// One number of a table's cases, which columns of its own tell apart.
+/// One number of a table's cases, identified by its own columns.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Number {
     /// Its name.
@@ -246,7 +246,7 @@ pub struct Number {
     /// The cases that it is of, by values of variables; without it, all of the table's.
     #[serde(default)]
     pub only: Grid,
-    /// Columns and their texts, in place of what the case has there.
+    /// Columns and their texts, instead of the case's.
     #[serde(flatten)]
     pub columns: BTreeMap<String, String>,
 }
@@ -263,25 +263,25 @@ pub struct Ratio {
     pub column: String,
     /// That column's text in the number that is divided.
     pub over: String,
-    /// And in the one that divides it.
+    /// The columns and texts of the divisor.
     pub under: String,
     /// And in the quotient.
     pub called: String,
 }
 
-/// The smallest number in one column from which on a metric reaches a level, of those that the table tries: the buffer
-/// that a utilisation needs. One that reaches it among larger ones that do not is not enough. It is sought for each
-/// seed, and null where one of them finds none.
+/// The smallest number in one column from which on a metric reaches a level, among the numbers of the table: the buffer
+/// that a utilisation needs. All larger numbers must reach the level too. It is determined for each seed, and null if a
+/// seed has none.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Smallest {
     /// Its name.
     pub metric: String,
-    /// The column whose numbers are tried.
+    /// The column with the numbers.
     pub column: String,
     /// The metric that is to reach the level.
     pub of: String,
-    /// The level: enough is what is not below it.
+    /// The level: the metric must not be below it.
     pub reaches: f64,
     /// That column's text in the row of the smallest.
     pub called: String,
@@ -296,7 +296,7 @@ pub type Grid = BTreeMap<String, Value>;
 pub struct Figure {
     /// Its number.
     pub id: String,
-    /// What it shows.
+    /// Kind of the picture.
     pub kind: FigureKind,
     /// Its caption, in our words.
     pub title: String,
@@ -304,7 +304,7 @@ pub struct Figure {
     pub case: Grid,
     /// The flow; without it, all of them.
     pub flow: Option<String>,
-    /// What is added to the span's keys, of those that the form lists; without it, 0.
+    /// The number added to the span's keys, one of the form's. Default: 0.
     pub span: Option<i64>,
     /// The seed; without it, the study's first.
     pub seed: Option<u64>,
@@ -335,13 +335,13 @@ pub struct Chart {
     pub id: String,
     /// Its caption, in our words.
     pub title: String,
-    /// The table whose rows it shows.
+    /// The table with its rows.
     pub table: String,
     /// The metrics: a panel each.
     pub metrics: Vec<String>,
-    /// The column along the bottom, whose texts are numbers. A metric of the table stands for its value instead.
+    /// The column along the bottom, whose texts are numbers. A metric of the table means its value instead.
     pub over: String,
-    /// The column that tells curves apart; without it, one curve.
+    /// The column that identifies curves. Default: one curve.
     pub by: Option<String>,
     /// The column that makes panels, a row of them for each metric; without it, one panel.
     pub panels: Option<String>,
@@ -351,25 +351,25 @@ pub struct Chart {
     /// Whether the bottom is logarithmic.
     #[serde(default)]
     pub log: bool,
-    /// Whether each panel has a scale of its own; without it, panels beside one another have one.
+    /// Whether each panel has its own scale. Default: adjacent panels share one.
     #[serde(default)]
     pub own_scales: bool,
-    /// What this one calls otherwise than the study's `words`.
+    /// Labels that differ from the study's `words`.
     #[serde(default)]
     pub words: BTreeMap<String, String>,
 }
 
-/// Something that the document says, to be judged by measured values or by a named check.
+/// A claim of the document, judged by measured values or by a named check.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// Its number.
     pub id: String,
-    /// What it says, in our words.
+    /// The claim, in our words.
     pub says: String,
-    /// Where the document says it.
+    /// Its place in the document.
     pub place: String,
-    /// Whether it only restates what the study was given: such claims are checked, and counted apart.
+    /// Whether it only restates the set-up: such claims are checked, and counted separately.
     #[serde(default)]
     pub setup: bool,
     /// Names for values that the expression uses.
@@ -383,7 +383,7 @@ pub struct Claim {
     /// The cases that the check looks at, each one value for each variable.
     #[serde(default)]
     pub cases: Vec<Grid>,
-    /// Or the tables of the study whose rows the check looks at: those of them that are run.
+    /// The tables of the study whose rows the check uses, as far as they run.
     #[serde(default)]
     pub about: Vec<String>,
     /// The tables that the check needs recorded.
@@ -391,7 +391,7 @@ pub struct Claim {
     pub tables: Vec<Table>,
 }
 
-/// One row's value: values for the study's columns, as many as leave a single row.
+/// One row's value: values for the study's columns that select a single row.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Selection {
     /// Which of the row's numbers; without it, the measured median.

@@ -1,4 +1,4 @@
-//! Shared channels: which links are their users, and what each user is promised.
+//! Shared channels: their links, and the service of each user.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::suggest;
 use crate::tree::{KeyPath, Tree};
 
 impl Check<'_> {
-    /// A link has one way down: a direction of its own or a shared channel. Only a channel has users.
+    /// A link has one downward path: its own direction or a shared channel. Only a channel has users.
     pub(super) fn one_way_down(&self, i: usize) -> Result<(), InputError> {
         let (down, user) = (place_of("links", i, "down"), place_of("links", i, "user"));
         if self.tree.get(&user).is_some() && !self.is_on_a_channel(i) {
@@ -75,7 +75,7 @@ impl Check<'_> {
         link.channel.as_deref().unwrap_or(&link.name)
     }
 
-    /// What the first link that says so says of a channel, on which link `i` is.
+    /// The configuration of link `i`'s channel, by the first link that has one.
     fn cell_config(&self, name: &str, i: usize) -> Result<cell::Config, InputError> {
         let on_it = |at: &usize| self.is_on_a_channel(*at) && self.channel(*at) == name;
         let mut links = (0..self.file.links.len()).filter(on_it);
@@ -93,7 +93,7 @@ impl Check<'_> {
         Ok(config.clone())
     }
 
-    /// A link that says what its channel is says the same as the others.
+    /// All links that configure one channel must agree.
     fn same_cell(&self, i: usize, config: &cell::Config) -> Result<(), InputError> {
         if self.file.links[i].cell.as_ref().is_none_or(|own| own == config) {
             return Ok(());
@@ -129,7 +129,7 @@ impl Check<'_> {
         Ok(CellUser { link: link.name.clone(), config: user, place: link.user.place })
     }
 
-    /// The limit of a user's queue. A time is none, for what the channel carries to a user depends on all of them.
+    /// The limit of a user's queue. A time is refused, because a user's share of the channel depends on all users.
     fn user_queue_limit(&self, i: usize) -> Result<Option<PacketsOrBytes>, InputError> {
         let time = match self.file.links[i].user.queue_limit {
             None => return Ok(None),
@@ -152,7 +152,7 @@ impl Check<'_> {
     }
 }
 
-/// A preset has one way down, and its shared channel makes sense.
+/// A preset has one downward path, and a valid shared channel.
 pub(crate) fn check_cell_preset(tree: &Tree, preset: &Preset) -> Result<(), InputError> {
     let down = KeyPath::of(["down"]);
     match (&preset.cell, tree.get(&down).is_some()) {
@@ -170,7 +170,7 @@ pub(crate) fn check_cell_preset(tree: &Tree, preset: &Preset) -> Result<(), Inpu
     }
 }
 
-/// The shortest budget among the workloads that are sent to each host that is sent any with one.
+/// For each host, the shortest delay budget among the workloads sent to it, if any has one.
 fn budgets(flows: &[Flow]) -> BTreeMap<&str, Duration> {
     let mut budgets: BTreeMap<&str, Duration> = BTreeMap::new();
     for flow in flows {

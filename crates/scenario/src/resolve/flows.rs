@@ -1,10 +1,10 @@
-//! Flows: which hosts an entry joins, how much it sends, and how many connections it stands for.
+//! Flows: the hosts that an entry joins, the amount that it sends, and its number of connections.
 
 use std::collections::BTreeSet;
 
-use sim::workload::Application;
 use units::Bytes;
 use units::text::{write_bytes, write_duration};
+use workload::Application;
 
 use super::reach::Reach;
 use super::{Check, lines, place_of, reading};
@@ -14,7 +14,7 @@ use crate::resolved::{Flow, Link};
 use crate::topology;
 use crate::tree::KeyPath;
 
-/// Two hosts that an entry joins, and what the `*` in its names stands for.
+/// Two hosts that an entry joins, and the text that `*` matches in its names.
 struct Pair {
     from: String,
     to: String,
@@ -61,8 +61,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The pairs of hosts that an entry joins: one, or as many as fit where its names have a `*`, which in both stands
-    /// for the same.
+    /// The pairs of hosts that an entry joins: one, or all that match if its names have a `*`, which matches the same
+    /// text in both.
     fn pairs(&self, i: usize) -> Result<Vec<Pair>, InputError> {
         let flow = &self.file.flows[i];
         let (from, to) = (&flow.from, &flow.to);
@@ -187,7 +187,7 @@ impl Check<'_> {
         Ok(Some(workload))
     }
 
-    /// The flows that one entry stands for between two hosts.
+    /// The flows of one entry between two hosts.
     fn alike(&self, i: usize, pair: &Pair, workload: Option<&Application>) -> Result<Vec<Flow>, InputError> {
         let file = &self.file.flows[i];
         let (start, start_jitter) = Start::parts(file.start);

@@ -1,8 +1,8 @@
 //! Directions of links by their names, "lasthop.down": what one carries, and its capacity as a trace.
 
 use link::ConfigError;
-use sim::workload::background::Line;
 use units::{Duration, Streams};
+use workload::workloads::background::Line;
 
 use crate::error::InputError;
 use crate::resolved::{Link, Resolved};
@@ -15,7 +15,7 @@ pub(super) fn find(links: &[Link], name: &str) -> Result<[Line; 2], ConfigError>
     Ok(if direction == "down" { [down, up] } else { [up, down] })
 }
 
-/// What one direction of a link carries.
+/// The capacity of one direction of a link.
 fn line(link: &Link, config: &link::Config) -> Result<Line, ConfigError> {
     let refuse = |what: &str| {
         let message = format!("the link \"{}\" has a direction {what}", link.name);
@@ -51,7 +51,7 @@ impl Resolved {
     /// has in a run.
     ///
     /// # Errors
-    /// A name that no direction has, and a direction without a rate, whose opportunities never end.
+    /// A name that no direction has, or a direction without a rate, whose opportunities are unlimited.
     pub fn link_trace(&self, name: &str, length: Duration) -> Result<String, InputError> {
         let refuse =
             |message: String, help: String| InputError { place: None, key: name.to_owned(), message, help };

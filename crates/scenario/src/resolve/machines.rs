@@ -6,7 +6,7 @@ use crate::file::Machine;
 use crate::tree::KeyPath;
 
 impl Check<'_> {
-    /// The links are in one place, since one World carries them, and so is what it simulates.
+    /// All links, and all simulated hosts, are on one machine, because one World carries them.
     pub(super) fn machines(&self) -> Result<(), InputError> {
         self.one_emulator()?;
         let elsewhere = self.file.hosts.iter().filter(|(_, host)| host.at.is_some());

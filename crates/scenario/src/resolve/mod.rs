@@ -1,7 +1,6 @@
 //! From the file's types to a resolved scenario: names looked up, defaults written out, cross-checks made.
 //!
-//! Flows have a file of their own (`flows.rs`), with which hosts reach each other (`reach.rs`) and what their links
-//! carry (`lines.rs`).
+//! Flows are in `flows.rs`, reachability of hosts in `reach.rs`, capacities of links in `lines.rs`.
 
 mod cells;
 mod flows;
@@ -26,14 +25,14 @@ use crate::schema;
 use crate::suggest;
 use crate::tree::{KeyPath, Tree, is_plain, read_text};
 
-/// What Ethernet carries (RFC 894), and so most paths.
+/// MTU of Ethernet (RFC 894), and so of most paths.
 const DEFAULT_MTU: Bytes = Bytes(1500);
-/// What every link must carry at least (RFC 791 §3.2).
+/// Minimum MTU of a link (RFC 791 §3.2).
 const LEAST_MTU: Bytes = Bytes(68);
 /// A plain small number: any seed is as good as another, and a fixed one makes the first run repeatable.
 const DEFAULT_SEED: u64 = 1;
 
-/// Resolves a scenario whose values stand in `tree`; `stem` names it if nothing else does.
+/// Resolves the scenario in `tree`; `stem` is its default name.
 pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Resolved, InputError> {
     let file: Scenario = tree.read()?;
     let check = Check { tree, file: &file };
@@ -69,7 +68,7 @@ pub(crate) fn tcp_config(host: &Host) -> Result<tcp::Config, tcp::ConfigError> {
     tcp::Config::from_profile(&host.tcp)
 }
 
-/// What the endpoint says about a profile's key, at the place where the key was written.
+/// The endpoint's error on a profile's key, at the place where the key was written.
 pub(crate) fn tcp_error(tree: &Tree, at: &KeyPath, error: &tcp::ConfigError) -> InputError {
     let path = at.join(&KeyPath::of_config(&error.path));
     if error.message.starts_with("unknown ") || error.message.starts_with("invalid ") {
@@ -78,8 +77,8 @@ pub(crate) fn tcp_error(tree: &Tree, at: &KeyPath, error: &tcp::ConfigError) -> 
     tree.error(&path, error.message.clone(), error.help.clone())
 }
 
-/// One direction of a link that stands at `at`, checked, with the files that its distributions name read in and the
-/// queue's limits in time written in bytes.
+/// The direction of a link at `at`, checked, with the files of its distributions read and the queue's limits in time
+/// converted to bytes.
 pub(crate) fn direction(
     tree: &Tree,
     at: &KeyPath,
@@ -206,8 +205,7 @@ impl Check<'_> {
         Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
     }
 
-    /// What is wrong with a host's TCP. What stands in its profile is right by itself: then the keys that the host has
-    /// besides are to blame.
+    /// The error of a host's TCP. Its profile is valid by itself, so that the host's own keys cause the error.
     fn host_error(&self, name: &str, error: &tcp::ConfigError) -> InputError {
         let at = KeyPath::of(["hosts", name, "tcp"]);
         let stands_here = self.tree.written_here(&at.join(&KeyPath::of_config(&error.path))).is_some();
@@ -323,7 +321,7 @@ fn place_of(list: &str, position: usize, key: &str) -> KeyPath {
     KeyPath::of([list]).below(position).below(key)
 }
 
-/// The address that a name has, or the next one that is not taken: 10.0.0.0/8 without the first and the last of each 256,
+/// The address of a name, or the next free one: 10.0.0.0/8 without the first and the last of each 256,
 /// which look like a network's and a broadcast's.
 fn address_of(name: &str, taken: &BTreeSet<Ipv4Addr>) -> Ipv4Addr {
     const HOSTS_OF_256: u64 = 254;

@@ -23,7 +23,7 @@ pub(crate) fn refuse_kernels(tree: &Tree) -> Result<(), InputError> {
     Ok(())
 }
 
-/// A refusal in two parts: what is wrong, and what would be right.
+/// A refusal in two parts: error and remedy.
 fn message_and_help(refusal: &Refusal) -> (String, String) {
     let text = refusal.to_string();
     let (message, help) = text.split_once("; ").unwrap_or((&text, ""));
@@ -31,8 +31,8 @@ fn message_and_help(refusal: &Refusal) -> (String, String) {
 }
 
 impl Check<'_> {
-    /// Two hosts of a flow speak the same, and none of them is simulated in a
-    /// live run, which has it anyway.
+    /// The two hosts of a flow must share a transport, and neither may be in `live.simulated`, whose hosts have our
+    /// TCP.
     pub(super) fn stacks(&self, resolved: &Resolved) -> Result<(), InputError> {
         if resolved.hosts.iter().all(|host| host.stack.is_none()) {
             return Ok(());
@@ -115,7 +115,7 @@ mod tests {
         let resolved = read(&with("smoltcp", "kernel"), &[]).unwrap();
         let stacks: Vec<_> = resolved.hosts.iter().map(|host| host.stack).collect();
         assert_eq!(stacks, [Some(Stack::Smoltcp), Some(Stack::Kernel)]);
-        assert_eq!(resolved.stacks().get(0), Some(Stack::Smoltcp.id()));
+        assert_eq!(resolved.stacks().get(units::NodeId::new(0)), Some(Stack::Smoltcp.id()));
         assert!(!read(GOOD, &[]).unwrap().json().contains("\"stack\""), "hashes of others stay as they were");
     }
 

@@ -6,7 +6,7 @@ use crate::suggest;
 use crate::tree::KeyPath;
 
 impl Reading<'_> {
-    /// Every kind names columns of the study, and says by what its rows are judged.
+    /// Every kind names columns of the study, and the rule by which its rows are judged.
     pub(super) fn check_agreement(&self) -> Result<(), InputError> {
         for (i, kind) in (0..).zip(&self.file.agreement) {
             let at = KeyPath::of(["agreement"]).below(i);

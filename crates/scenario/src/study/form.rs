@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What the placeholders of a form hold in a text of that form; none if the text is not of it.
+/// The values of a form's placeholders in a text; none if the text does not match.
 pub(super) fn matched(form: &str, text: &str) -> Option<BTreeMap<String, String>> {
     let mut held = BTreeMap::new();
     matches(form, text, &mut held).then_some(held)
@@ -59,7 +59,7 @@ fn number(text: &str) -> Option<Value> {
     whole.or_else(|| text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from))
 }
 
-/// The text before the first placeholder, its name, and what comes behind it.
+/// The text before the first placeholder, its name, and the text after it.
 fn split(form: &str) -> Option<(&str, &str, &str)> {
     let (literal, rest) = form.split_once('{')?;
     let (name, rest) = rest.split_once('}')?;

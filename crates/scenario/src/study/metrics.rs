@@ -48,13 +48,13 @@ impl Reading<'_> {
         }
     }
 
-    /// What a row is read from is there in its case.
+    /// The source of a row must exist in its case.
     pub(super) fn check_sources(&self, rows: &[Row]) -> Result<(), InputError> {
         let cases: BTreeMap<&String, &Case> = self.cases.iter().map(|case| (&case.id, case)).collect();
-        // Rows that are made of others name the metric of one of these.
+        // Derived rows name the metric of one of these.
         let sources: BTreeMap<_, _> =
             rows.iter().map(|row| ((&row.measure, &row.case, &row.scope), cases[&row.case])).collect();
-        // A case that nobody asked for has no scenario to look into.
+        // A case that was not requested has no scenario to check.
         let planned = sources.into_iter().filter(|(_, case)| !case.variants.is_empty());
         for ((name, _, scope), case) in planned {
             let source = Source {
@@ -70,12 +70,12 @@ impl Reading<'_> {
     }
 }
 
-/// What a metric is read from, in one case.
+/// The source of a metric in one case.
 struct Source<'a> {
     reading: &'a Reading<'a>,
     metric: &'a file::Metric,
     at: KeyPath,
-    /// The first so many bytes of each flow.
+    /// The first bytes of each flow.
     scope: Option<u64>,
     case: &'a Case,
 }
@@ -180,7 +180,7 @@ fn numbers_of(part: &impl Serialize) -> Vec<String> {
         .collect()
 }
 
-/// The numbers of a milestone, and what is made of them.
+/// The numbers of a milestone, and those derived from them.
 fn of_first_bytes() -> Vec<String> {
     let milestone = MilestoneSummary { bytes: 0, elapsed_s: None, retransmissions: 0 };
     let mut numbers = numbers_of(&milestone);
@@ -188,7 +188,7 @@ fn of_first_bytes() -> Vec<String> {
     numbers
 }
 
-/// Whether a text is of a form in which `*` stands for any letters.
+/// Whether a text matches a pattern in which `*` matches any letters.
 fn fits(form: &str, text: &str) -> bool {
     match form.split_once('*') {
         None => form == text,

@@ -1,4 +1,4 @@
-//! Studies: the cases of a document's tables as resolved scenarios, and what is to be made of their results.
+//! Studies: the cases of a document's tables as resolved scenarios, and the evaluation of their results.
 //!
 //! [`load`] reads a study's file ([`crate::file::Study`]), sweeps its grids into cases (`sweep`), resolves each, and
 //! ties rows, figures and claims to them. The reading side (Python) gets the whole as JSON and looks nothing up.
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::error::InputError;
 use crate::file::{self, FigureKind, Fold, Oracle, Stat};
-use crate::library::{Kind, Search};
+use crate::library::{LibraryKind, Search};
 use crate::overrides::Override;
 use crate::resolved::Resolved;
 use crate::tree::{KeyPath, Tree};
@@ -29,7 +29,7 @@ use crate::tree::{KeyPath, Tree};
 pub struct Study {
     /// Its name.
     pub name: String,
-    /// One line that says what is studied.
+    /// One line that describes the study.
     pub title: String,
     /// The document.
     pub source: String,
@@ -37,27 +37,27 @@ pub struct Study {
     pub folder: PathBuf,
     /// The study's file.
     pub file: PathBuf,
-    /// The columns that tell rows apart.
+    /// The columns that identify rows.
     pub columns: Vec<String>,
-    /// What is measured against.
+    /// The reference.
     pub published: Option<Published>,
-    /// How much of a transfer a number is about: the first so many bytes, or (none) the whole.
+    /// The part of a transfer that a number covers: the first bytes, or (none) the whole.
     pub scopes: BTreeMap<String, Option<u64>>,
     /// How a number comes out of a run.
     pub metrics: BTreeMap<String, Metric>,
     /// The document's tables.
     pub tables: Vec<Table>,
-    /// What is run.
+    /// The cases to run.
     pub cases: Vec<Case>,
-    /// What is reported.
+    /// The reported rows.
     pub rows: Vec<Row>,
-    /// What is drawn of single runs.
+    /// Pictures of single runs.
     pub figures: Vec<Figure>,
-    /// What is drawn of rows.
+    /// Pictures of rows.
     pub charts: Vec<Chart>,
-    /// What is judged.
+    /// The claims.
     pub claims: Vec<Claim>,
-    /// When rows agree with what is published, by kind.
+    /// When rows agree with published values, by kind.
     pub agreement: Vec<file::Agreement>,
 }
 
@@ -70,7 +70,7 @@ pub struct PartOutline {
     pub tables: Vec<String>,
 }
 
-/// What is measured against.
+/// The reference.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Published {
@@ -87,7 +87,7 @@ pub struct PublishedFile {
     pub file: PathBuf,
     /// The column of the number.
     pub value: String,
-    /// The column that says median, q25 or q75.
+    /// The column with median, q25 or q75.
     pub statistic: String,
     /// The column that is 0 where the reading is sure.
     pub uncertain: String,
@@ -96,7 +96,7 @@ pub struct PublishedFile {
 /// How a number comes out of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Metric {
-    /// What the number is.
+    /// Meaning of the number.
     pub says: String,
     /// A key of the summary's flows.
     pub flow: Option<String>,
@@ -104,7 +104,7 @@ pub struct Metric {
     pub fold: Fold,
     /// Taken off each flow's time before a throughput is made of it, seconds.
     pub less_s: f64,
-    /// What the number is divided by.
+    /// Divisor of the number.
     pub divided_by: f64,
     /// Or a link's counter: link.direction.key.
     pub link: Option<String>,
@@ -133,14 +133,15 @@ pub struct Table {
     pub metrics: Vec<String>,
     /// Its cases, by id.
     pub cases: Vec<String>,
-    /// Whether it is run only where it is named.
+    /// Whether it runs only if it is named.
     pub on_request: bool,
 }
 
-/// One value for each variable: what is run, once for each seed and variant.
+/// One value for each variable; it runs once for each seed and variant.
 #[derive(Clone, Debug, Serialize)]
 pub struct Case {
-    /// The values of the columns' variables, joined by commas, then those of others that are not the default.
+    /// The values of the columns' variables, joined by commas, then those of other variables that differ from the
+    /// default.
     pub id: String,
     /// The values, by variable.
     pub values: BTreeMap<String, Value>,
@@ -150,19 +151,19 @@ pub struct Case {
     pub record: Vec<file::Table>,
     /// The seeds: the same first ones for every case (common random numbers).
     pub seeds: Vec<u64>,
-    /// One, or one for each step of a span; none, if only tables were asked for that it is not in.
+    /// One, or one for each step of a span; none if the case is in no requested table.
     pub variants: Vec<Variant>,
 }
 
 /// A case's scenario at one step of its span.
 #[derive(Clone, Debug, Serialize)]
 pub struct Variant {
-    /// What was added; 0 without a span.
+    /// The added number; 0 without a span.
     pub span: i64,
     /// The hash of the scenario under the case's first seed.
     pub hash: String,
-    /// The scenario under the case's first seed. In JSON it is a text: of hundreds of cases with hundreds of hosts, the reading
-    /// side keeps texts, and makes objects of one at a time.
+    /// The scenario under the case's first seed. In JSON it is a text: with hundreds of cases and hosts, the reader
+    /// keeps texts, and parses one at a time.
     #[serde(serialize_with = "as_text")]
     pub scenario: Resolved,
 }
@@ -178,13 +179,13 @@ pub struct Row {
     pub table: String,
     /// The case, by id.
     pub case: String,
-    /// How much of the transfer, if scopes are told apart.
+    /// The part of the transfer, if there are scopes.
     pub scope: Option<String>,
     /// Its name in the table.
     pub metric: String,
     /// The metric that it is.
     pub measure: String,
-    /// The texts of the columns that tell it apart.
+    /// The texts of the columns that identify it.
     pub columns: BTreeMap<String, String>,
     /// The positions of the rows that it is the quotient of.
     pub quotient: Option<[usize; 2]>,
@@ -192,10 +193,10 @@ pub struct Row {
     pub smallest: Option<Smallest>,
 }
 
-/// Rows of which the one with the smallest number is sought whose own number reaches a level.
+/// Rows among which the smallest number that reaches a level is determined.
 #[derive(Clone, Debug, Serialize)]
 pub struct Smallest {
-    /// What was tried, and the position of its row.
+    /// The numbers, and the positions of their rows.
     pub tried: Vec<(f64, usize)>,
     /// The level.
     pub reaches: f64,
@@ -206,7 +207,7 @@ pub struct Smallest {
 pub struct Figure {
     /// Its number.
     pub id: String,
-    /// What it shows.
+    /// Kind of the picture.
     pub kind: FigureKind,
     /// Its caption.
     pub title: String,
@@ -237,7 +238,7 @@ pub struct Chart {
     pub metrics: Vec<String>,
     /// The column, or the metric, along the bottom.
     pub over: String,
-    /// The column that tells curves apart.
+    /// The column that identifies curves.
     pub by: Option<String>,
     /// The column that makes panels.
     pub panels: Option<String>,
@@ -245,9 +246,9 @@ pub struct Chart {
     pub only: BTreeMap<String, Vec<String>>,
     /// Whether the bottom is logarithmic.
     pub log: bool,
-    /// Whether each panel has a scale of its own.
+    /// Whether each panel has its own scale.
     pub own_scales: bool,
-    /// What the picture calls columns, metrics and panels.
+    /// Labels of columns, metrics and panels.
     pub words: BTreeMap<String, String>,
 }
 
@@ -256,11 +257,11 @@ pub struct Chart {
 pub struct Claim {
     /// Its number.
     pub id: String,
-    /// What it says.
+    /// The claim, in our words.
     pub says: String,
-    /// Where the document says it.
+    /// Its place in the document.
     pub place: String,
-    /// Whether it only restates what the study was given.
+    /// Whether it only restates the set-up.
     pub setup: bool,
     /// Values by the name that the expression uses.
     pub values: BTreeMap<String, Cell>,
@@ -272,7 +273,7 @@ pub struct Claim {
     pub line: Option<usize>,
     /// The cases that the function looks at, by id.
     pub cases: Vec<String>,
-    /// The tables whose rows the function looks at, by id.
+    /// The tables whose rows the function uses, by id.
     pub about: Vec<String>,
     /// The recorded tables that the function needs of those cases' first runs.
     pub tables: Vec<file::Table>,
@@ -302,7 +303,7 @@ impl Study {
     }
 }
 
-/// Loads a study: a path to its folder or file, or the name of one that the search knows.
+/// Loads a study: a path to its folder or file, or a name that the search finds.
 ///
 /// # Errors
 /// The first mistake in the study's file, its base scenario, or a case's settings.
@@ -310,13 +311,13 @@ pub fn load(path: impl AsRef<Path>, search: &Search) -> Result<Study, InputError
     load_tables(path, search, &[])
 }
 
-/// Loads a study of which only some tables are wanted, by id: the scenarios of all other cases are not worked out. None
-/// stands for all.
+/// Loads a study of which only some tables are wanted, by id: the scenarios of other cases are not resolved. An empty
+/// list means all.
 ///
 /// # Errors
 /// As [`load`].
 pub fn load_tables(path: impl AsRef<Path>, search: &Search, wanted: &[String]) -> Result<Study, InputError> {
-    let file = search.given(Kind::Study, path.as_ref())?;
+    let file = search.given(LibraryKind::Study, path.as_ref())?;
     Reading::begin(&file, search, wanted)?.finish()
 }
 
@@ -325,7 +326,7 @@ pub fn load_tables(path: impl AsRef<Path>, search: &Search, wanted: &[String]) -
 /// # Errors
 /// The study's file cannot be read, or names a part that is not there.
 pub fn parts(path: impl AsRef<Path>, search: &Search) -> Result<Vec<PartOutline>, InputError> {
-    let file = search.given(Kind::Study, path.as_ref())?;
+    let file = search.given(LibraryKind::Study, path.as_ref())?;
     let tree = Tree::load(&file)?;
     let study: file::Study = tree.read()?;
     let folder = file.parent().unwrap_or_else(|| Path::new(""));
@@ -356,7 +357,7 @@ struct Reading<'a> {
     base: Tree,
     stem: String,
     search: &'a Search,
-    /// The tables whose cases are to be run, by id; none for all.
+    /// The tables whose cases are to run, by id; empty for all.
     wanted: &'a [String],
     /// Whether the cases that are being read are to be run.
     running: bool,
@@ -369,10 +370,10 @@ impl<'a> Reading<'a> {
         let file: file::Study = tree.read()?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         let key = KeyPath::of(["scenario"]);
-        let base = search.find(Kind::Scenario, &file.scenario, &folder).filter(|base| base.is_file());
+        let base = search.find(LibraryKind::Scenario, &file.scenario, &folder).filter(|base| base.is_file());
         let base = base.ok_or_else(|| {
             let message = format!("there is no scenario \"{}\"", file.scenario);
-            tree.error(&key, message, search.advice(Kind::Scenario, &file.scenario))
+            tree.error(&key, message, search.advice(LibraryKind::Scenario, &file.scenario))
         })?;
         let (stem, base) = (crate::stem(&base), Tree::load(&base)?);
         let path = path.to_path_buf();
@@ -411,7 +412,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Whether all tables are to be run, or this one is among those that are.
+    /// Whether all tables are to run, or this one is among them.
     fn is_wanted(&self, table: &str) -> bool {
         self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted == table)
     }

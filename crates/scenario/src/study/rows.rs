@@ -11,7 +11,7 @@ use crate::suggest;
 use crate::tree::KeyPath;
 
 impl Reading<'_> {
-    /// Each column is a variable, one of those that rows have anyway, or one that tables give.
+    /// Each column is a variable, a predefined column, or a column given by tables.
     pub(super) fn check_columns(&self) -> Result<(), InputError> {
         let mut known = self.variables();
         known.extend(["table", "figure", "scope", "metric"].map(ToOwned::to_owned));
@@ -207,7 +207,7 @@ impl Reading<'_> {
         self.listed(&sought.column, &columns, "column", &at.below("column"))?;
         let mut found: Vec<Row> = Vec::new();
         for (place, row) in (first..).zip(rows).filter(|(_, row)| row.metric == sought.of) {
-            // Other rows of the table, whose column holds no number, are not among those that are tried.
+            // Rows of the table whose column holds no number are skipped.
             let Some(number) = number_of(&row.columns[&sought.column]) else { continue };
             let columns = self.derived(row, &sought.column, &sought.called, &sought.metric);
             let set = found.iter_mut().find(|set| set.columns == columns && set.scope == row.scope);
@@ -230,7 +230,7 @@ impl Reading<'_> {
         Ok(found)
     }
 
-    /// The columns of a row that is made of others.
+    /// The columns of a derived row.
     fn derived(&self, row: &Row, column: &str, text: &str, metric: &str) -> BTreeMap<String, String> {
         let mut columns = called(row, column, text);
         if self.file.columns.iter().any(|name| name == METRIC) {
@@ -308,10 +308,10 @@ fn called(row: &Row, column: &str, text: &str) -> BTreeMap<String, String> {
     columns.chain([(column.to_owned(), text.to_owned())]).collect()
 }
 
-/// The column that names what a number is.
+/// The column with the name of a number.
 const METRIC: &str = "metric";
 
-/// A table's numbers, those that are told apart by their metric alone among them.
+/// A table's numbers, including those identified by their metric alone.
 fn numbers_of(table: &StudyTable) -> Vec<Number> {
     let plain = table.metrics.iter().map(|metric| Number {
         metric: metric.clone(),

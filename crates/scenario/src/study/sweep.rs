@@ -15,7 +15,7 @@ use crate::tree::{KeyPath, Tree};
 /// Values by variable.
 pub(super) type Values = BTreeMap<String, Value>;
 
-/// What a case's values amount to.
+/// The settings that follow from a case's values.
 struct Settings {
     overrides: Vec<Override>,
     replications: u32,
@@ -23,7 +23,7 @@ struct Settings {
 }
 
 impl Reading<'_> {
-    /// The cases of a grid that stands at `path`, over values that hold where the grid gives none.
+    /// The cases of the grid at `path`, with defaults for the values that the grid does not give.
     pub(super) fn grid(
         &mut self,
         grid: &Grid,

@@ -27,7 +27,7 @@ pub struct Parameters {
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: Keys,
-    /// How many links; without it, as many as `links` has.
+    /// Number of links. Default: the number of entries of `links`.
     pub hops: Option<u32>,
     /// The links, the leftmost first.
     pub links: Links,

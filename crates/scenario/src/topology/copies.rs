@@ -1,8 +1,8 @@
 //! Hosts of which there are several alike, and the links that each of them has.
 //!
-//! A host with a `count` stands for `NAME-1`, `NAME-2` and so on; a link whose `between` has a `*` stands for one link to
-//! each host that has such a name, as a flow's `from` and `to` do. It is written out last of all, so that what a preset,
-//! a profile, an override or a study says of the one is said of all.
+//! A host with a `count` expands to `NAME-1`, `NAME-2` and so on; a link whose `between` has a `*` expands to one link
+//! for each matching host, as a flow's `from` and `to` do. The expansion comes last, so that presets, profiles,
+//! overrides and studies apply to all copies.
 
 use serde_json::Value;
 
@@ -11,10 +11,10 @@ use crate::error::InputError;
 use crate::suggest;
 use crate::tree::{KeyPath, Tree};
 
-/// Writes out what is alike.
+/// Expands copies.
 ///
 /// # Errors
-/// A number of hosts that there cannot be, a name that is taken, a star that stands for nothing, at its place.
+/// An impossible number of hosts, a name that is taken, or a star without a match, with its position.
 pub(crate) fn expand_copies(tree: &mut Tree) -> Result<(), InputError> {
     copy_hosts(tree)?;
     copy_links(tree)
@@ -77,7 +77,7 @@ fn copy_links(tree: &mut Tree) -> Result<(), InputError> {
     Ok(())
 }
 
-/// What the `*` among the nodes of a link stands for, if there is one.
+/// The texts that the `*` among the nodes of a link matches, if there is one.
 fn star_of(tree: &Tree, between: &KeyPath) -> Result<Option<Vec<String>>, InputError> {
     let Some(Value::Array(nodes)) = tree.get(between) else { return Ok(None) };
     let Some(side) = nodes.iter().position(|node| node.as_str().is_some_and(|name| name.contains('*')))
@@ -87,7 +87,7 @@ fn star_of(tree: &Tree, between: &KeyPath) -> Result<Option<Vec<String>>, InputE
     stars(tree, &between.below(side), nodes[side].as_str().unwrap_or_default()).map(Some)
 }
 
-/// What the `*` of the pattern at a place can stand for, so that hosts have that name: shorter ones first, 9 before 10.
+/// The texts that the `*` of the pattern at a place matches among the hosts' names: shorter ones first, 9 before 10.
 ///
 /// # Errors
 /// No host has such a name.
@@ -105,7 +105,7 @@ pub(crate) fn stars(tree: &Tree, at: &KeyPath, pattern: &str) -> Result<Vec<Stri
     Ok(stars)
 }
 
-/// One of the links, with a name of its own.
+/// One of the links, with its own name.
 fn filled(link: &Tree, star: &str) -> Tree {
     let mut copy = link.clone();
     for side in 0..2 {
@@ -121,7 +121,7 @@ fn filled(link: &Tree, star: &str) -> Tree {
         && link.get(&KeyPath::of(["cell"])).is_some()
         && link.get(&channel).is_none()
     {
-        // All of them share the channel that the one stands for.
+        // All copies share the channel of the original.
         copy.put(&channel, Value::String(name.to_owned()), link.origin(&at));
     }
     if let Some(name) = link.text(&at) {

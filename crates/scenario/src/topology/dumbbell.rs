@@ -18,8 +18,8 @@ pub const ENTRY: Entry = Entry {
     source: "the topology of most comparisons of TCPs (RFC 5166, section 3)",
 };
 
-/// Pairs of hosts, `left-1` and `right-1`, `left-2` and `right-2`, …, with access links of their own to two routers,
-/// and between those the link `bottleneck`.
+/// Pairs of hosts, `left-1` and `right-1`, `left-2` and `right-2`, …, with separate access links to two routers, and
+/// the link `bottleneck` between those.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {

@@ -7,7 +7,7 @@ use crate::error::InputError;
 use crate::schema;
 use crate::tree::{KeyPath, Merge, Origin, Tree};
 
-/// Puts what the tree's `topology` stands for into its hosts, routers and links, behind those that it has.
+/// Adds the hosts, routers and links of the tree's `topology` after those that it has.
 ///
 /// # Errors
 /// A template that makes no sense, at the place of the key.
@@ -36,12 +36,12 @@ struct Room<'a> {
     tree: &'a mut Tree,
     /// The template's parameters, with their places.
     template: Tree,
-    /// Where the template stands.
+    /// Place of the template.
     origin: Option<Origin>,
 }
 
 impl Room<'_> {
-    /// What the file says of a host by its name goes before what the template says of all.
+    /// The file's keys of a named host take precedence over the template's.
     fn add_hosts(&mut self, names: &[String]) {
         let mut host = self.template.clone();
         host.keep(&["profile", "tcp"]);

@@ -13,8 +13,8 @@ use units::text::REMEDY;
 
 use super::{Keys, check_count};
 
-/// What link stands in a place of a topology: a table with the keys `preset`, `mtu`, `down` and `up` of a scenario's
-/// link, or a list of such tables, used in turn and over again. Without `up` and `preset`, up is as down.
+/// The link at a place of a topology: a table with the keys `preset`, `mtu`, `down` and `up` of a scenario's
+/// link, or a list of such tables, used in turn repeatedly. Without `up` and `preset`, `up` equals `down`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Links {
@@ -33,7 +33,7 @@ impl Links {
         }
     }
 
-    /// How many stand in a row: as many as the template's `hops` says, or else as there are.
+    /// Number of links in a row: the template's `hops`, or the number of links given.
     pub(super) fn in_a_row(&self, hops: Option<u32>) -> u32 {
         hops.unwrap_or(self.count() as u32)
     }
@@ -86,7 +86,7 @@ const EXPECTED: &str = "a table like { down = { rate = \"1 Mbit/s\" } }, or a li
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct LinkOfTopology {
-    /// A named link whose keys hold where this one has none: the name of a preset, or a path to one.
+    /// A named link whose keys apply where this one has none: the name of a preset, or a path to one.
     preset: Option<String>,
     /// The largest packet, IP header included; without it 1500 bytes, as on Ethernet (RFC 894).
     mtu: Option<Bytes>,

@@ -1,7 +1,7 @@
 //! Parking lot: a long path over several bottlenecks, and on each of them traffic that crosses only that one.
 //!
 //! Hosts `left` and `right` at the ends; routers `router-1`, `router-2`, …; between them the links `hop-1`, `hop-2`, …;
-//! the hosts `enter-1` before the first and `leave-1` behind it, `enter-2` and `leave-2` around the second, …; and links
+//! the hosts `enter-1` before the first and `leave-1` after it, `enter-2` and `leave-2` around the second, …; and links
 //! `access-left`, `access-enter-1`, … of all hosts. `down` runs from left to right on all.
 
 use link::ConfigError;
@@ -30,12 +30,12 @@ pub struct Parameters {
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: Keys,
-    /// How many bottlenecks; without it, as many as `bottlenecks` has.
+    /// Number of bottlenecks. Default: the number of entries of `bottlenecks`.
     pub hops: Option<u32>,
     /// The links of the long path, the leftmost first.
     pub bottlenecks: Links,
-    /// The links of the hosts: of `left`, of `right`, then of `enter-1`, `leave-1`, `enter-2` and so on; without it,
-    /// they take no time.
+    /// The links of the hosts: of `left`, of `right`, then of `enter-1`, `leave-1`, `enter-2` and so on. Default: links
+    /// without delay and limits.
     #[serde(default)]
     pub access: Links,
 }

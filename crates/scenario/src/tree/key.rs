@@ -46,7 +46,7 @@ impl KeyPath {
         Self(steps.filter(|step| !step.is_empty()).collect())
     }
 
-    /// Reads `links.lasthop.down.rate`; a step with a dot inside stands in double quotes.
+    /// Reads `links.lasthop.down.rate`; a step with a dot inside is in double quotes.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut steps = vec![String::new()];
         let mut quoted = false;

@@ -1,7 +1,7 @@
 //! A file's values as a tree, each with the place where it was written.
 //!
-//! Everything that a scenario is made of (its file, profiles, presets, overrides of the command line) is laid
-//! over one another as trees before it is read into types, so that a mistake is reported where it was made.
+//! All sources of a scenario (its file, profiles, presets, overrides of the command line) are merged as trees before
+//! they are read into types, so that a mistake is reported where it was made.
 
 mod key;
 mod merge;
@@ -23,7 +23,7 @@ pub(crate) use toml::parse_value;
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) value: Value,
-    /// By path in this tree: where the value stands, and its key there.
+    /// By path in this tree: the place of the value, and its key there.
     origins: BTreeMap<KeyPath, Origin>,
 }
 
@@ -45,7 +45,7 @@ impl Tree {
         Self::parse(file, &read_text(file)?)
     }
 
-    /// An empty tree that stands for a whole file.
+    /// An empty tree for a whole file.
     pub(crate) fn empty(file: &Path) -> Self {
         let place = Place::File { file: Arc::from(file), line: None };
         let origin = Origin { place, key: KeyPath::root() };
@@ -91,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// The value at a path as a tree of its own, with its places; nothing of it if there is none.
+    /// The value at a path as a separate tree, with its places; empty if there is none.
     pub(crate) fn part(&self, at: &KeyPath) -> Self {
         let value = self.get(at).cloned().unwrap_or_else(|| Value::Object(Map::new()));
         let inside = self.origins.range(at.clone()..).take_while(|(path, _)| path.starts_with(at));
@@ -139,8 +139,8 @@ impl Tree {
         below.into_iter().find(|(at, origin)| origin.key == **at).map(|(at, _)| at.clone())
     }
 
-    /// The folder from which paths in the value at `path` are seen: that of the file where it was written, or the
-    /// caller's own for an override.
+    /// The folder to which paths in the value at `path` are relative: that of the file where it was written, or the
+    /// caller's for an override.
     pub(crate) fn folder(&self, path: &KeyPath) -> PathBuf {
         match self.origin(path).map(|origin| origin.place) {
             Some(Place::File { file, .. }) => file.parent().map(Path::to_path_buf).unwrap_or_default(),
@@ -155,8 +155,8 @@ impl Tree {
         self.folder(at)
     }
 
-    /// The path as users write it: `links.lasthop` for `links.0`. An item without a plain name, or with that of another,
-    /// keeps its position.
+    /// The path as users write it: `links.lasthop` for `links.0`. An item without a plain name, or with that of
+    /// another, keeps its position.
     fn named(&self, path: &KeyPath) -> KeyPath {
         let step = |i: usize| {
             let above = KeyPath(path.0[..i].to_vec());
@@ -177,7 +177,7 @@ impl Tree {
         help: impl Into<String>,
     ) -> InputError {
         let origin = self.origin(path);
-        // In a file of its own, as a profile, the value has another key than in this tree.
+        // In another file, such as a profile, the value has another key than in this tree.
         let elsewhere = origin.as_ref().map(|origin| &origin.key).filter(|key| *key != path);
         let key = elsewhere.map_or_else(|| self.named(path).to_string(), KeyPath::to_string);
         InputError { place: origin.map(|o| o.place), key, message: message.into(), help: help.into() }
@@ -212,7 +212,7 @@ fn unreadable(file: &Path, error: &std::io::Error) -> InputError {
     InputError::of_file(file, message, help)
 }
 
-/// More than any file of ours: a trace of a day at 10 Mbit/s, in Mahimahi's format.
+/// Larger than any file of ours: a trace of a day at 10 Mbit/s, in Mahimahi's format.
 const LONGEST_FILE: u64 = 1 << 29;
 
 /// The place for a value, where tables on the way are made and a list may grow by one.

@@ -1,4 +1,4 @@
-//! A tree into types, and what serde says about a mistake put into our words.
+//! Reads a tree into types, and translates serde's errors.
 
 use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
@@ -23,7 +23,7 @@ impl Tree {
         })
     }
 
-    /// What serde says about the value at `path`, in our words.
+    /// Serde's error on the value at `path`, in our words.
     pub(crate) fn explain(&self, path: KeyPath, said: &str) -> InputError {
         if let Some((unknown, choices)) = unlisted(said, "unknown field ") {
             let path = if path.last() == unknown { path } else { path.below(unknown) };
@@ -49,7 +49,7 @@ impl Tree {
     }
 }
 
-/// Splits "invalid type: integer `5`, expected a string" into what is there and what is wanted.
+/// Splits "invalid type: integer `5`, expected a string" into the actual and the expected value.
 fn expectation(said: &str) -> (String, String) {
     if let Some((count, wanted)) =
         said.strip_prefix("invalid length ").and_then(|length| length.split_once(", expected "))

@@ -28,10 +28,10 @@ pub(super) fn parse(file: &Path, text: &str) -> Result<Tree, InputError> {
     Ok(tree)
 }
 
-/// One value as it stands behind `path=` on the command line: TOML, or else a plain text.
+/// One value after `path=` on the command line: TOML, otherwise a plain text.
 ///
 /// # Errors
-/// What begins as a table or a list and is none: why.
+/// A text that begins like a table or a list and is not one, with the reason.
 pub(crate) fn parse_value(text: &str) -> Result<Value, String> {
     toml_value(text).or_else(|error| match text.starts_with(['{', '[']) {
         true => Err(error),
@@ -56,7 +56,7 @@ struct Reader {
     file: Arc<Path>,
     lines: Lines,
     origins: BTreeMap<KeyPath, Origin>,
-    /// The first value that no key takes. Its path is said by names, which are known once all is read.
+    /// The first invalid value. Its path uses names, which are known when everything is read.
     wrong: Option<Wrong>,
 }
 

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
+use workload::Transfer;
 
 use super::reading::{FlowReading, LinkReading, LinkTimes};
 use super::{Delays, Reading, WindowResult};
-use crate::ids::{DirectionId, FlowId, Id};
-use crate::workload::Transfer;
+use crate::ids::{DirectionId, FlowId};
 
 /// What one flow did between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -62,7 +62,7 @@ pub(super) struct CapturedPacket {
 impl CaptureWriter {
     pub(super) fn new(point: CapturePoint, spec: &Spec) -> Self {
         let leaving = match point {
-            CapturePoint::Link(link) => DirectionId::both(LinkId::from_index(link)).to_vec(),
+            CapturePoint::Link(link) => DirectionId::both(link).to_vec(),
             CapturePoint::Node(node) => (0..spec.links.len())
                 .flat_map(|link| {
                     DirectionId::both(LinkId::from_index(link)).into_iter().zip(spec.links[link].ends)
@@ -71,8 +71,8 @@ impl CaptureWriter {
                 .collect(),
         };
         let name = match point {
-            CapturePoint::Node(node) => spec.nodes[node].name.clone(),
-            CapturePoint::Link(link) => spec.links[link].name.clone(),
+            CapturePoint::Node(node) => spec.node(node).name.clone(),
+            CapturePoint::Link(link) => spec.link(link).name.clone(),
         };
         let snap_length = if spec.record.payload { SnapLength::Whole } else { SnapLength::Headers };
         let file = begin(&name, snap_length, spec).expect("memory takes every byte");
@@ -89,7 +89,7 @@ impl CaptureWriter {
 
     /// A packet has arrived at its destination, the node `to`.
     pub(super) fn on_received(&mut self, at: Instant, to: NodeId, packet: &Packet) {
-        if self.point == CapturePoint::Node(to.index()) {
+        if self.point == CapturePoint::Node(to) {
             self.push(at, Direction::Inbound, packet);
         }
     }

@@ -7,6 +7,7 @@ use link::Event;
 use tcp::{Decision, Endpoint};
 use trace::ledger::Diagnosis;
 use units::{Bytes, Instant};
+use workload::ObservedRecord;
 
 use super::capture::{CaptureWriter, Recorded};
 use super::packet_row::SnapLength;
@@ -15,7 +16,7 @@ use super::passage::{Passage, Passages};
 use super::recorder::{Recorder, Records, Tables};
 use super::rows::{DecisionRow, Horizon, Observation, QueueLength, ROWS, Verdicts};
 use super::tables;
-use crate::external::{ObservedFlow, ObservedRecord};
+use crate::external::ObservedFlow;
 use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, Side};
 use crate::packet::Packet;
 use crate::spec::{NodeKind, RecordSpec, Spec};

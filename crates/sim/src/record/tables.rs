@@ -6,6 +6,7 @@
 use cell::BlockRecord;
 use parquet::Columns;
 use units::Bytes;
+use workload::Transfer;
 
 use super::packet_row::PacketRow;
 use super::packet_table::PacketTable;
@@ -16,7 +17,6 @@ use crate::ids::{CellId, DirectionId, Id, Side};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
-use crate::workload::Transfer;
 
 pub(super) type Table = (&'static str, arrow_array::RecordBatch);
 
@@ -99,7 +99,7 @@ pub(super) fn queue(lengths: &[QueueLength], spec: &Spec) -> Table {
 pub(super) fn cell(blocks: &[(CellId, BlockRecord)], spec: &Spec) -> Table {
     let rows = || blocks.iter().map(|(_, block)| block);
     let user = |(cell, block): &(CellId, BlockRecord)| {
-        &*spec.links[spec.cells[cell.index()].users[block.user.index()].link].name
+        &*spec.link(spec.cells[cell.index()].users[block.user.index()].link).name
     };
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
@@ -272,5 +272,5 @@ fn host<'a>(row: &DecisionRow, packet_table: &'a PacketTable, spec: &'a Spec) ->
         Side::From => flow.from,
         Side::To => flow.to,
     };
-    &spec.nodes[node].name
+    &spec.node(node).name
 }

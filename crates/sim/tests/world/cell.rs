@@ -4,11 +4,11 @@ use cell::mobility::{MobilityConfig, Motion};
 use cell::quantity::{Metres, Speed};
 use cell::scheduler::{SchedulerChoice, proportional_fair};
 use cell::{Config, UserConfig};
-use lasthop_sim::workload::Application;
 use lasthop_sim::{CellSpec, CellUserSpec, Outcome, Spec, Workload, World};
 use link::config::HeldPackets;
 use serde_json::json;
-use units::{Duration, Rate};
+use units::{Duration, LinkId, NodeId, Rate};
+use workload::Application;
 
 use crate::support::*;
 
@@ -26,7 +26,7 @@ fn plan(users: u8) -> Spec {
         let node = spec.nodes.len();
         spec.nodes.push(host(10 + number));
         channel.users.push(CellUserSpec {
-            link: spec.links.len(),
+            link: LinkId::new(spec.links.len()),
             config: UserConfig {
                 budget: is_call(number).then_some(BUDGET),
                 min_rate: Rate::from_bits_per_sec(64_000),
@@ -162,7 +162,7 @@ fn a_channel_without_packets_wants_no_wake_up() {
 fn a_channel_may_be_the_first_hop_of_a_flow() {
     let mut spec = plan(1);
     // The base station is the server itself.
-    spec.links[1].ends = [0, 2];
+    spec.links[1].ends = [0, 2].map(NodeId::new);
     spec.flows = vec![flow("download", 0, 2, 100_000)];
     let outcome = run(spec);
     assert_eq!(outcome.summary.flows[0].bytes, 100_000);
@@ -179,7 +179,7 @@ fn driving(held: HeldPackets, speed: f64) -> Spec {
     spec.cells[0].users.iter_mut().for_each(|user| user.config.budget = None);
     spec.stop = Some(SECOND * 120);
     for (number, flow) in spec.flows.iter_mut().enumerate() {
-        let node = flow.to;
+        let node = flow.to.index();
         *flow = self::flow(&format!("to-{number}"), 0, node, 10_000_000);
     }
     spec

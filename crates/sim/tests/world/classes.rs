@@ -1,9 +1,9 @@
 //! Queues that tell packets apart: users by their hosts, flows, traffic classes.
 
-use lasthop_sim::workload::Application;
 use lasthop_sim::{Amount, FlowSpec, Outcome, Spec, Workload, World};
 use serde_json::{Value, json};
-use units::{Duration, Instant};
+use units::{Duration, Instant, LinkId, NodeId};
+use workload::Application;
 
 use crate::support::*;
 
@@ -136,7 +136,7 @@ fn weighted_round_robin_shares_as_its_weights_say() {
 fn the_class_of_a_flow_stands_in_the_packets_of_its_captures() {
     let mut spec = pair(slow(), 30_000);
     spec.flows[0].class = 5;
-    spec.record.captures = vec![lasthop_sim::CapturePoint::Link(0)];
+    spec.record.captures = vec![lasthop_sim::CapturePoint::Link(LinkId::new(0))];
     let outcome = run(spec);
     let frames = wire::capture::open(&outcome.captures[0].1[..]).unwrap().map(Result::unwrap);
     let classes: Vec<u8> = frames.map(|frame| frame.data[1] >> 5).collect();
@@ -159,7 +159,7 @@ fn a_kernels_packet_of_a_higher_precedence_overtakes_those_that_wait() {
         let address = |number| std::net::Ipv4Addr::new(10, 0, 1, number);
         let header = wire::ip::v4::Header::new(address(1), address(2), wire::ip::Protocol::UDP, port);
         let header = wire::ip::v4::Header { traffic_class, ..header };
-        world.inject(Instant::START, 0, wire::emit_udp_ipv4_behind(header, &datagram)).unwrap();
+        world.inject(Instant::START, NodeId::new(0), wire::emit_udp_ipv4_behind(header, &datagram)).unwrap();
     }
     world.run_until(Instant::START + Duration::from_secs(1)).unwrap();
     let arrived = std::iter::from_fn(|| world.poll_external());

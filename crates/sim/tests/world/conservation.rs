@@ -1,8 +1,8 @@
 //! No packet comes from nothing or goes into nothing.
 
-use lasthop_sim::workload::Application;
 use lasthop_sim::{FlowSpec, Outcome, Spec, Workload, World};
 use serde_json::json;
+use workload::Application;
 
 use crate::support::*;
 

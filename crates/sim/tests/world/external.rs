@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use arrow_array::cast::AsArray;
 use lasthop_sim::{CapturePoint, Clock, MeasureSpec, RecordSpec, Spec, WindowSpec, World};
 use serde_json::json;
-use units::{Duration, Instant, Seq};
+use units::{Duration, Instant, NodeId, Seq};
 use wire::offload::{Gso, GsoKind, RawPacket, VirtioNetHeader, segments};
 use wire::{Flags, Options, Payload, Segment};
 
@@ -42,14 +42,14 @@ fn a_packet_comes_out_at_the_other_node_unchanged_when_the_link_is_done_with_it(
     world.run_until(start).unwrap();
     let bytes = packet(1, 2, 99, 1210);
     assert_eq!(bytes.len(), 1250);
-    world.inject(start, 0, bytes.clone()).unwrap();
+    world.inject(start, NodeId::new(0), bytes.clone()).unwrap();
     // 1250 bytes take 10 ms at 1 Mbit/s, then 100 ms.
     let due = start + Duration::from_millis(110);
     assert_eq!(world.next_event(), Some(due));
     assert_eq!(world.poll_external(), None);
     world.run_until(due).unwrap();
     let (node, arrived) = world.poll_external().expect("it is due");
-    assert_eq!((node, arrived.due, arrived.bytes), (1, due, bytes.into()));
+    assert_eq!((node, arrived.due, arrived.bytes), (NodeId::new(1), due, bytes.into()));
     assert_eq!(world.packets_under_way(), 0);
     assert_eq!(world.finish().summary.clock, Clock::Real);
 }
@@ -57,9 +57,9 @@ fn a_packet_comes_out_at_the_other_node_unchanged_when_the_link_is_done_with_it(
 #[test]
 fn packets_that_lead_nowhere_are_counted_and_passed_over() {
     let mut world = World::new(between_kernels()).unwrap();
-    world.inject(Instant::START, 0, packet(1, 77, 1, 10)).unwrap();
-    world.inject(Instant::START, 0, vec![0x60; 60]).unwrap();
-    world.inject(Instant::START, 0, Vec::new()).unwrap();
+    world.inject(Instant::START, NodeId::new(0), packet(1, 77, 1, 10)).unwrap();
+    world.inject(Instant::START, NodeId::new(0), vec![0x60; 60]).unwrap();
+    world.inject(Instant::START, NodeId::new(0), Vec::new()).unwrap();
     assert_eq!((world.unroutable(), world.packets_under_way(), world.next_event()), (3, 0, None));
 }
 
@@ -68,7 +68,7 @@ fn a_damaged_packet_arrives_with_a_checksum_that_is_wrong() {
     let mut spec = between_kernels();
     spec.links[0].down = config(json!({ "errors": { "probability": 1.0, "effect": "corrupt" } }));
     let mut world = World::new(spec).unwrap();
-    world.inject(Instant::START, 0, packet(1, 2, 1, 100)).unwrap();
+    world.inject(Instant::START, NodeId::new(0), packet(1, 2, 1, 100)).unwrap();
     let (_, arrived) = world.poll_external().expect("it takes no time");
     let parsed = wire::parse(&arrived.bytes.to_bytes()).unwrap();
     assert_eq!(parsed.oddities, [wire::Oddity::Checksum]);
@@ -81,13 +81,13 @@ fn flow_control_asks_the_driver_to_wait() {
         json!({ "rate": "1 Mbit/s", "queue": { "limit": "1 packets", "overflow": "flow-control" } });
     spec.links[0].down = config(direction);
     let mut world = World::new(spec).unwrap();
-    assert!(world.accepts(0) && world.accepts(1));
+    assert!(world.accepts(NodeId::new(0)) && world.accepts(NodeId::new(1)));
     for seq in 0..2 {
-        world.inject(Instant::START, 0, packet(1, 2, seq, 100)).unwrap();
+        world.inject(Instant::START, NodeId::new(0), packet(1, 2, seq, 100)).unwrap();
     }
-    assert!(!world.accepts(0) && world.accepts(1));
+    assert!(!world.accepts(NodeId::new(0)) && world.accepts(NodeId::new(1)));
     world.run_until(Instant::START + SECOND).unwrap();
-    assert!(world.accepts(0));
+    assert!(world.accepts(NodeId::new(0)));
 }
 
 /// Kernels and a metered link, with windows from and to these seconds.
@@ -106,7 +106,7 @@ fn with_windows(windows: &[(&str, u64, Option<u64>)]) -> Spec {
 #[test]
 fn a_run_that_ends_because_nothing_is_left_to_happen_ends_its_windows_there() {
     let mut world = World::new(with_windows(&[("early", 0, Some(1))])).unwrap();
-    world.inject(Instant::START, 0, packet(1, 2, 1, 100)).unwrap();
+    world.inject(Instant::START, NodeId::new(0), packet(1, 2, 1, 100)).unwrap();
     world.run().unwrap();
     let summary = world.finish().summary;
     assert_eq!((summary.stopped_by.as_str(), summary.stopped_s < 0.2), ("nothing left to happen", true));
@@ -118,7 +118,7 @@ fn a_window_that_closes_while_nothing_is_under_way_has_nothing_of_what_comes_in_
     let mut world = World::new(with_windows(&[("before", 0, Some(1)), ("after", 1, None)])).unwrap();
     let late = Instant::START + SECOND * 2;
     world.run_until(late).unwrap();
-    world.inject(late, 0, packet(1, 2, 1, 100)).unwrap();
+    world.inject(late, NodeId::new(0), packet(1, 2, 1, 100)).unwrap();
     world.run_until(late + SECOND).unwrap();
     let windows = world.finish().summary.links.remove(0).windows;
     let seen: Vec<_> = windows.iter().map(|span| (span.to_s, span.packets_in, span.packets_out)).collect();
@@ -131,12 +131,12 @@ fn connections_from_outside_are_told_apart_and_their_retransmissions_seen() {
     spec.record = RecordSpec {
         packets: true,
         segments: true,
-        captures: vec![CapturePoint::Node(1)],
+        captures: vec![CapturePoint::Node(NodeId::new(1))],
         ..RecordSpec::default()
     };
     let mut world = World::new(spec).unwrap();
     for bytes in [packet(1, 2, 99, 0), packet(1, 2, 100, 50), packet(1, 2, 100, 50)] {
-        world.inject(Instant::START, 0, bytes).unwrap();
+        world.inject(Instant::START, NodeId::new(0), bytes).unwrap();
     }
     world.run_until(Instant::START + SECOND).unwrap();
     let outcome = world.finish();
@@ -158,7 +158,7 @@ fn what_waits_goes_on_through_the_links_of_another_world() {
     // Four packets of 10 ms each; the first is being transmitted as the others are taken.
     for seq in 0..4 {
         // Whatever address a packet has, it goes where it is told.
-        world.inject_to(Instant::START, [0, 1], packet(1, 77, seq, 1210)).unwrap();
+        world.inject_to(Instant::START, [0, 1].map(NodeId::new), packet(1, 77, seq, 1210)).unwrap();
     }
     let taken = Instant::START + Duration::from_millis(5);
     world.run_until(taken).unwrap();
@@ -174,7 +174,7 @@ fn what_waits_goes_on_through_the_links_of_another_world() {
     next.run_until(end).unwrap();
     let due: Vec<_> =
         std::iter::from_fn(|| next.poll_external()).map(|(node, packet)| (node, packet.due)).collect();
-    assert_eq!(due, [6, 7, 8].map(|millis| (1, Instant::START + Duration::from_millis(millis))));
+    assert_eq!(due, [6, 7, 8].map(|millis| (NodeId::new(1), Instant::START + Duration::from_millis(millis))));
     assert_eq!(next.link_states()[0].counters.packets_out, 3);
     world.run_until(end).unwrap();
     assert_eq!(world.poll_external().unwrap().1.due, Instant::START + Duration::from_millis(110));
@@ -208,7 +208,7 @@ fn each_segment_of_a_larger_packet_has_its_own_time_and_fate() {
     let sent = unsegmented();
     for segment in &sent {
         assert_eq!(segment.len(), 1040);
-        world.inject(Instant::START, 0, segment.clone()).unwrap();
+        world.inject(Instant::START, NodeId::new(0), segment.clone()).unwrap();
     }
     world.run_until(Instant::START + SECOND).unwrap();
     let arrived: Vec<_> = std::iter::from_fn(|| world.poll_external()).map(|(_, packet)| packet).collect();
@@ -227,7 +227,7 @@ fn a_packet_from_outside_is_marked_where_its_sender_understands_marks() {
     spec.links = vec![link("lasthop", [0, 1], config(json!({ "rate": "1 Mbit/s", "queue": queue })))];
     let mut world = World::new(spec).unwrap();
     for segment in (0..20).flat_map(|_| unsegmented()) {
-        world.inject(Instant::START, 0, segment).unwrap();
+        world.inject(Instant::START, NodeId::new(0), segment).unwrap();
     }
     world.run_until(Instant::START + SECOND).unwrap();
     let arrived: Vec<_> =

@@ -5,6 +5,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use lasthop_sim::{CapturePoint, Outcome, RecordSpec, Records, Spec, World};
 use serde_json::json;
+use units::{LinkId, NodeId};
 use wire::Oddity;
 use wire::capture::{Direction, Frame, VIRTUAL_EPOCH};
 
@@ -172,7 +173,7 @@ fn a_capture_at_a_router_sees_what_it_forwards() {
         flows: vec![flow("download", 0, 2, 20_000)],
         ..empty("routed")
     };
-    spec.record.captures = vec![CapturePoint::Node(1)];
+    spec.record.captures = vec![CapturePoint::Node(NodeId::new(1))];
     let outcome = run(spec);
     let frames = wire::capture::open(&outcome.captures[0].1[..]).unwrap().count() as u64;
     let [_, lan_up, lasthop_down, _] = &outcome.summary.links[..] else { panic!() };
@@ -183,7 +184,11 @@ fn a_capture_at_a_router_sees_what_it_forwards() {
 fn a_capture_keeps_the_headers_unless_the_payload_is_asked_for() {
     let mut frames = [false, true].map(|payload| {
         let mut spec = pair(slow(), 20_000);
-        spec.record = RecordSpec { captures: vec![CapturePoint::Link(0)], payload, ..RecordSpec::default() };
+        spec.record = RecordSpec {
+            captures: vec![CapturePoint::Link(LinkId::new(0))],
+            payload,
+            ..RecordSpec::default()
+        };
         let file = run(spec).captures.remove(0).1;
         wire::capture::open(&file[..]).unwrap().map(Result::unwrap).collect::<Vec<Frame>>()
     });
@@ -198,7 +203,7 @@ fn a_capture_keeps_the_headers_unless_the_payload_is_asked_for() {
 #[test]
 fn a_packet_that_was_queued_and_delivered_has_no_comment() {
     let mut spec = pair(slow(), 20_000);
-    spec.record.captures = vec![CapturePoint::Link(0)];
+    spec.record.captures = vec![CapturePoint::Link(LinkId::new(0))];
     let file = run(spec).captures.remove(0).1;
     assert!(wire::capture::open(&file[..]).unwrap().all(|frame| frame.unwrap().comment.is_none()));
 }

@@ -4,11 +4,11 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use lasthop_sim::{
-    Amount, FlowSpec, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload, World,
+    Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload, World,
 };
 use link::Config;
 use serde_json::json;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, LinkId, NodeId};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -51,6 +51,7 @@ pub(crate) fn slow() -> Config {
 }
 
 pub(crate) fn link(name: &str, ends: [usize; 2], config: Config) -> LinkSpec {
+    let ends = ends.map(NodeId::new);
     LinkSpec { name: name.to_owned(), ends, down: config.clone(), up: config, mtu: Bytes(1500) }
 }
 
@@ -61,8 +62,8 @@ pub(crate) fn tcp(profile: serde_json::Value) -> Arc<tcp::Config> {
 pub(crate) fn flow(name: &str, from: usize, to: usize, bytes: u64) -> FlowSpec {
     FlowSpec {
         name: name.to_owned(),
-        from,
-        to,
+        from: NodeId::new(from),
+        to: NodeId::new(to),
         start: Duration::ZERO,
         start_jitter: None,
         class: 0,
@@ -85,8 +86,8 @@ pub(crate) fn pair(config: Config, bytes: u64) -> Spec {
 
 /// Everything that can be kept.
 pub(crate) fn everything(spec: &Spec) -> RecordSpec {
-    let nodes = (0..spec.nodes.len()).map(lasthop_sim::CapturePoint::Node);
-    let links = (0..spec.links.len()).map(lasthop_sim::CapturePoint::Link);
+    let nodes = (0..spec.nodes.len()).map(|node| CapturePoint::Node(NodeId::new(node)));
+    let links = (0..spec.links.len()).map(|link| CapturePoint::Link(LinkId::new(link)));
     RecordSpec {
         packets: true,
         tcp: true,

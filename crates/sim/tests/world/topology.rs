@@ -2,7 +2,7 @@
 
 use lasthop_sim::{BuildError, Spec, World};
 use serde_json::json;
-use units::Bytes;
+use units::{Bytes, LinkId, NodeId};
 
 use crate::support::*;
 
@@ -105,13 +105,13 @@ fn contradictions_are_refused_by_name() {
     let cases: [Case; 8] = [
         (|spec| spec.nodes[1].name = "host-1".into(), "two nodes are called host-1"),
         (|spec| spec.nodes[1].kind = spec.nodes[0].kind, "host-1 and host-2 both have the address 10.0.0.1"),
-        (|spec| spec.links[0].ends[1] = 7, "link lasthop refers to node number 7"),
-        (|spec| spec.links[0].ends[1] = 0, "link lasthop joins host-1 with itself"),
-        (|spec| spec.flows[0].to = 0, "flow download leads from host-1 to itself"),
-        (|spec| spec.flows[0].to = 9, "flow download refers to node number 9"),
+        (|spec| spec.links[0].ends[1] = NodeId::new(7), "link lasthop refers to node number 7"),
+        (|spec| spec.links[0].ends[1] = NodeId::new(0), "link lasthop joins host-1 with itself"),
+        (|spec| spec.flows[0].to = NodeId::new(0), "flow download leads from host-1 to itself"),
+        (|spec| spec.flows[0].to = NodeId::new(9), "flow download refers to node number 9"),
         (|spec| spec.nodes[1] = external(1), "flow download needs a host at each end, and kernel-1 is none"),
         (
-            |spec| spec.record.captures = vec![lasthop_sim::CapturePoint::Link(3)],
+            |spec| spec.record.captures = vec![lasthop_sim::CapturePoint::Link(LinkId::new(3))],
             "a capture refers to link number 3",
         ),
     ];

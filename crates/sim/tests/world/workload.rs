@@ -7,7 +7,7 @@ use units::Duration;
 use crate::support::*;
 
 fn working(name: &str, from: usize, to: usize, workload: Value, until: u64) -> FlowSpec {
-    let application: lasthop_sim::workload::Application = serde_json::from_value(workload).unwrap();
+    let application: workload::Application = serde_json::from_value(workload).unwrap();
     application.check().unwrap();
     let workload = Workload::Application { application, until: Some(SECOND * until) };
     FlowSpec { workload, ..flow(name, from, to, 0) }

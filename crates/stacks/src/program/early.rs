@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use crate::stack::Ends;
+use workload::Ends;
 
 /// The packets, and the connections for which none are kept any more.
 #[derive(Debug, Default)]

@@ -3,41 +3,43 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddrV4;
 
-use units::Instant;
+use units::{Duration, FlowId, Instant};
+use wire::Payload;
+use workload::{
+    Advance, End, EndEvent, Ending, Ends, HostEvent, Key, OutgoingDatagram, Reading, Remains, Socket,
+    SocketCall, datagram_number, datagram_size,
+};
 
-use super::datagram::{self, OutgoingDatagram, datagram_number, datagram_size};
+use super::datagram;
 use super::early::EarlyPackets;
-use super::end::{Advance, End};
-use super::hosts::{EndAction, EndEvent, HostEvent, Key, Remains};
-use crate::host::Corrupted;
-use crate::stack::{Ends, Phase, Stack};
+use crate::stack::{Corrupted, Phase, Stack, StackSocket};
 
 /// The ends of programs at one host.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramEnds {
-    ends: BTreeMap<Key, End>,
+    ends: BTreeMap<Key, (StackSocket, End)>,
     datagrams: Vec<DatagramEnd>,
     /// Datagrams to send, as packets.
     packets: VecDeque<Vec<u8>>,
-    /// Datagrams so far: the IP identification.
+    /// The number of datagrams so far: the IP identification.
     identification: u16,
-    events: VecDeque<(usize, EndEvent)>,
+    events: VecDeque<(FlowId, EndEvent)>,
     early: EarlyPackets,
 }
 
 /// One end of a flow of datagrams.
 #[derive(Debug)]
 struct DatagramEnd {
-    flow: usize,
+    flow: FlowId,
     ends: Ends,
     class: u8,
-    /// The number behind the highest that has arrived.
+    /// The number after the highest that has arrived.
     expected: u64,
 }
 
 impl ProgramEnds {
-    /// The end of a flow's datagrams, of a traffic class.
-    pub(crate) fn add_datagrams(&mut self, flow: usize, ends: Ends, class: u8) {
+    /// Adds the end of a flow's datagrams, of a traffic class.
+    pub(crate) fn add_datagrams(&mut self, flow: FlowId, ends: Ends, class: u8) {
         self.datagrams.push(DatagramEnd { flow, ends, class, expected: 0 });
     }
 
@@ -45,37 +47,33 @@ impl ProgramEnds {
     pub(crate) fn open(&mut self, now: Instant, stack: &mut dyn Stack, key: Key, ends: Ends, connects: bool) {
         self.early.open(ends);
         let socket = if connects { stack.connect(now, ends) } else { stack.listen(ends) };
-        if let Some(end) = self.ends.get_mut(&key) {
-            stack.release(now, std::mem::replace(&mut end.socket, socket));
+        if let Some((known, _)) = self.ends.get_mut(&key) {
+            stack.release(now, std::mem::replace(known, socket));
         } else {
-            self.ends.insert(key, End::new(socket));
+            self.ends.insert(key, (socket, End::default()));
         }
     }
 
-    /// Does something at an end of a connection that is not over.
-    pub(crate) fn act(&mut self, key: Key, action: EndAction) {
-        let Some(end) = self.ends.get_mut(&key) else { return };
-        match action {
-            EndAction::Write(bytes) => end.write(bytes),
-            EndAction::WriteUnlimited => end.write_unlimited(),
-            EndAction::Close => end.close(),
-            EndAction::NotifyRead(position) => end.notify_at(position),
+    /// Makes a call on an end of a connection that is not over.
+    pub(crate) fn call(&mut self, key: Key, call: SocketCall) {
+        if let Some((_, end)) = self.ends.get_mut(&key) {
+            end.call(call);
         }
     }
 
-    /// Forgets an end. What is left of a connection that is not over is given up.
+    /// Removes an end, and gives up a connection that is not over.
     pub(crate) fn remove(&mut self, now: Instant, stack: &mut dyn Stack, key: Key) -> Remains {
-        let Some(End { socket, read, .. }) = self.ends.remove(&key) else { return Remains::default() };
-        let remains = Remains { read, counters: stack.counters(socket), records: stack.take_records(socket) };
+        let Some((socket, end)) = self.ends.remove(&key) else { return Remains::default() };
+        let (counters, records) = (stack.counters(socket), stack.take_records(socket));
         stack.release(now, socket);
-        remains
+        Remains { read: end.read(), counters, records }
     }
 
     /// Sends a datagram of a flow.
-    pub(crate) fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram) {
+    pub(crate) fn send_datagram(&mut self, flow: FlowId, outgoing: OutgoingDatagram) {
         let Some(end) = self.datagrams.iter().find(|end| end.flow == flow) else { return };
         self.identification = self.identification.wrapping_add(1);
-        self.packets.push_back(outgoing.packet(end.ends, end.class, self.identification));
+        self.packets.push_back(datagram::packet(&outgoing, end.ends, end.class, self.identification));
     }
 
     /// Keeps packets to a listening end that come before its program has opened their connection.
@@ -88,7 +86,7 @@ impl ProgramEnds {
         self.early.take(ends)
     }
 
-    /// A packet has arrived. Returns whether it is a datagram of a program, or kept for one, and not for the stack.
+    /// A packet has arrived. Returns whether it is a datagram of a program or is kept, and so is not for the stack.
     pub(crate) fn handle_packet(&mut self, packet: &[u8]) -> bool {
         let mut known = self.datagrams.iter_mut();
         let read = known.find_map(|end| Some((datagram::read(packet, end.ends)?, end)));
@@ -105,32 +103,59 @@ impl ProgramEnds {
         self.packets.pop_front()
     }
 
-    /// What happened next to a flow that is wanted.
-    pub(crate) fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+    /// The next event of a flow that is wanted.
+    pub(crate) fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(FlowId) -> bool) -> Option<HostEvent> {
         let place = self.events.iter().position(|(flow, _)| wanted(*flow))?;
-        self.events.remove(place).map(|(flow, event)| HostEvent { at: now, flow, event })
+        let event = |(flow, event)| HostEvent { at: now, late_by: Duration::ZERO, flow, event };
+        self.events.remove(place).map(event)
     }
 
-    /// Lets the programs do what they can. Returns whether they did anything.
+    /// Lets the ends read and write. Returns whether they did.
     pub(crate) fn drive(&mut self, now: Instant, stack: &mut dyn Stack) -> Result<bool, Corrupted> {
         let mut did = false;
-        for (key, end) in &mut self.ends {
-            let Key { flow, socket } = *key;
-            let Advance { did: moved, read, over } =
-                end.advance(now, stack).map_err(|wrong| Corrupted { flow, position: wrong.0 })?;
+        for (Key { flow, socket }, (stack_socket, end)) in &mut self.ends {
+            let (flow, socket) = (*flow, *socket);
+            let mut over_stack = OverStack { now, stack: &mut *stack, socket: *stack_socket };
+            let corrupted = |wrong: workload::WrongByte| Corrupted { flow, position: wrong.0 };
+            let Advance { did: moved, read, over } = end.advance(&mut over_stack).map_err(corrupted)?;
             did |= moved;
             let read = read.map(|position| EndEvent::Read { socket, position });
-            let over = over.map(|phase| EndEvent::Over { socket, broken: reason(phase) });
+            let over = over.map(|ending| EndEvent::Over { socket, broken: ending.broken() });
             self.events.extend(read.into_iter().chain(over).map(|event| (flow, event)));
         }
         Ok(did)
     }
 }
 
-/// Why a connection broke, if it did.
-fn reason(phase: Phase) -> Option<String> {
-    match phase {
-        Phase::Broken(reason) => Some(reason.to_owned()),
-        Phase::Opening | Phase::Open | Phase::Closed => None,
+/// A socket of a stack, during one call.
+struct OverStack<'a> {
+    now: Instant,
+    stack: &'a mut dyn Stack,
+    socket: StackSocket,
+}
+
+impl Socket for OverStack<'_> {
+    fn is_open(&self) -> bool {
+        self.stack.phase(self.socket) == Phase::Open
+    }
+
+    fn write(&mut self, payload: &Payload) -> u32 {
+        self.stack.write(self.socket, payload)
+    }
+
+    fn read(&mut self, out: &mut Vec<u8>) -> Reading {
+        if self.stack.read(self.socket, out) { Reading::Ended } else { Reading::Drained }
+    }
+
+    fn close(&mut self) {
+        self.stack.close(self.now, self.socket);
+    }
+
+    fn ending(&self) -> Option<Ending> {
+        match self.stack.phase(self.socket) {
+            Phase::Opening | Phase::Open => None,
+            Phase::Closed => Some(Ending::Closed),
+            Phase::Broken(reason) => Some(Ending::Broken(reason.to_owned())),
+        }
     }
 }

@@ -25,18 +25,18 @@ use quinn_proto::{
     StreamId, Transmit, TransportConfig, ValidationTokenConfig, VarInt,
 };
 use rand::Rng;
-use sim::ObservedRecord;
 use tcp::Decision;
 use units::{Instant, Streams};
 use wire::ip::{self, Protocol, v4};
 use wire::udp::Datagram;
 use wire::{Oddity, Payload, Transport as Carried};
+use workload::{Counters, Ends, ObservedRecord};
 
 use self::crypto::{NumberKey, Plain};
 use self::receiver::Receiver;
 use self::watch::{Log, SharedLog, Watched, probe_timeouts};
-use crate::registry::{Entry, Transport};
-use crate::stack::{Counters, Ends, Phase, Setup, SocketId, Sockets, Stack};
+use crate::entry::{Entry, Transport};
+use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "quinn",
@@ -123,7 +123,7 @@ impl Quinn {
 }
 
 impl Stack for Quinn {
-    fn connect(&mut self, now: Instant, ends: Ends) -> SocketId {
+    fn connect(&mut self, now: Instant, ends: Ends) -> StackSocket {
         let streams = self.next_streams(ends.local.port());
         let mut socket = self.socket(ends, &streams, false);
         let transport = Arc::new(transport_config(&self.setup, &socket.log));
@@ -137,13 +137,13 @@ impl Stack for Quinn {
         self.sockets.add(socket)
     }
 
-    fn listen(&mut self, ends: Ends) -> SocketId {
+    fn listen(&mut self, ends: Ends) -> StackSocket {
         let streams = self.next_streams(ends.local.port());
         let socket = self.socket(ends, &streams, true);
         self.sockets.add(socket)
     }
 
-    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
+    fn write(&mut self, socket: StackSocket, payload: &Payload) -> u32 {
         let socket = &mut self.sockets[socket];
         let Some((_, connection)) = &mut socket.connection else { return 0 };
         let Some(stream) = socket.sending.or_else(|| connection.streams().open(Dir::Uni)) else { return 0 };
@@ -153,13 +153,13 @@ impl Stack for Quinn {
         connection.send_stream(stream).write(&bytes).unwrap_or(0) as u32
     }
 
-    fn read(&mut self, socket: SocketId, out: &mut Vec<u8>) -> bool {
+    fn read(&mut self, socket: StackSocket, out: &mut Vec<u8>) -> bool {
         let socket = &mut self.sockets[socket];
         socket.read(out);
         socket.has_ended
     }
 
-    fn close(&mut self, _: Instant, socket: SocketId) {
+    fn close(&mut self, _: Instant, socket: StackSocket) {
         let socket = &mut self.sockets[socket];
         if let (Some((_, connection)), Some(stream)) = (&mut socket.connection, socket.sending) {
             // It fails where the connection is lost, which the phase tells.
@@ -170,7 +170,7 @@ impl Stack for Quinn {
         }
     }
 
-    fn release(&mut self, now: Instant, socket: SocketId) {
+    fn release(&mut self, now: Instant, socket: StackSocket) {
         let given_up = &mut self.sockets[socket];
         if let (Some((_, connection)), Phase::Opening | Phase::Open) =
             (&mut given_up.connection, given_up.phase)
@@ -222,15 +222,15 @@ impl Stack for Quinn {
         self.sockets.iter_mut().filter_map(Socket::poll_timeout).min()
     }
 
-    fn phase(&self, socket: SocketId) -> Phase {
+    fn phase(&self, socket: StackSocket) -> Phase {
         self.sockets[socket].phase
     }
 
-    fn counters(&self, socket: SocketId) -> Option<Counters> {
+    fn counters(&self, socket: StackSocket) -> Option<Counters> {
         Some(self.sockets[socket].counters())
     }
 
-    fn take_records(&mut self, socket: SocketId) -> Vec<ObservedRecord> {
+    fn take_records(&mut self, socket: StackSocket) -> Vec<ObservedRecord> {
         self.sockets[socket].log.lock().expect("no holder panics").take()
     }
 }

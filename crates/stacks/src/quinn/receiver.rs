@@ -40,7 +40,7 @@ pub(super) struct Receiver {
 impl Receiver {
     /// The layer at a server, if its policy misbehaves.
     pub(super) fn new(policy: Box<dyn AckPolicy>) -> Option<Self> {
-        policy.misbehaves().then(|| Self {
+        policy.traits().misbehaves.then(|| Self {
             policy,
             wanted: When::Now,
             sent: Vec::new(),

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
-use sim::ObservedRecord;
 use tcp::{Decision, Record};
 use tracing::field::Field;
 use tracing::subscriber::Interest;
 use tracing::{Dispatch, Event, Metadata, Subscriber, span};
 use units::{Bytes, Duration, Instant, Seq};
+use workload::ObservedRecord;
 
 use super::clock;
 

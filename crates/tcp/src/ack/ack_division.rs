@@ -8,7 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckPolicy, Data, Series, When};
+use super::{AckPolicy, Data, Series, Traits, When};
 use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
@@ -40,8 +40,8 @@ impl AckPolicy for AckDivision {
 
     fn on_ack_sent(&mut self) {}
 
-    fn misbehaves(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { misbehaves: true, ..Traits::default() }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::registry::{Entry, refusal};
 pub struct Params {
     /// Time between two beats of the clock: 200 ms (`PR_FASTHZ` = 5).
     pub beat: Duration,
-    /// How many full-sized segments wait at the most: 2 (`tcp_output` tells of a window that has moved by
+    /// How many full-sized segments wait at the most: 2 (`tcp_output` reports a window that has moved by
     /// two segments, and the ACK goes with that).
     pub every: Segments,
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::text::Segments;
 use units::{Bytes, Duration};
 
-use super::{AckPolicy, Data, When};
+use super::{AckPolicy, Data, Traits, When};
 use crate::registry::{Entry, refusal};
 
 /// Parameters of delayed ACKs.
@@ -58,8 +58,8 @@ impl AckPolicy for Delayed {
         self.waiting = Bytes::ZERO;
     }
 
-    fn stretches(&self) -> bool {
-        self.params.every.0 > 2
+    fn traits(&self) -> Traits {
+        Traits { stretches: self.params.every.0 > 2, ..Traits::default() }
     }
 }
 

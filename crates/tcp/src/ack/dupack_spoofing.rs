@@ -9,7 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckPolicy, Data, Series, When};
+use super::{AckPolicy, Data, Series, Traits, When};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -36,8 +36,8 @@ impl AckPolicy for DupackSpoofing {
 
     fn on_ack_sent(&mut self) {}
 
-    fn misbehaves(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { misbehaves: true, ..Traits::default() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The acknowledgments of today's Linux (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`): at once
-//! while a transfer is young and for each second full segment, else delayed by 40 to 200 ms; and while a gap lasts, a few
-//! duplicate ACKs at once and the others compressed.
+//! while a transfer is young and for each second full segment, else delayed by 40 to 200 ms; and while a gap lasts, a
+//! few duplicate ACKs at once and the others compressed.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ use crate::registry::{Entry, refusal};
 pub struct Params {
     /// The shortest wait: 40 ms (`TCP_ATO_MIN`).
     pub min: Duration,
-    /// The longest wait: 200 ms (`TCP_DELACK_MAX`). None is longer than a round trip, unless that is below the shortest.
+    /// The longest wait: 200 ms (`TCP_DELACK_MAX`). None is longer than a round trip, unless that is below the
+    /// shortest.
     pub max: Duration,
     /// How many ACKs go out at once at the start, after an idle time and after a segment that came twice: 16
     /// (`TCP_MAX_QUICKACKS`).
@@ -102,13 +103,13 @@ impl Linux {
         self.wait.min(self.params.max).min(round_trip)
     }
 
-    /// A segment behind a gap: the first duplicates at once, then one for many.
+    /// A segment beyond a gap: the first duplicates at once, then one for many.
     fn on_gap(&mut self, data: &Data) -> When {
         if self.duplicates < self.params.duplicates {
             self.duplicates += 1;
             return When::Now;
         }
-        // `tcp_sack_compress_send_ack`: before the blocks of an ACK can no longer tell of all that came since the last one.
+        // `tcp_sack_compress_send_ack`: before the blocks of an ACK can no longer report all data since the last one.
         // The kernel's ACK goes out just before this segment is entered, which waits for the next.
         if data.scattered && self.compressed > 0 {
             self.left = 1;
@@ -156,7 +157,7 @@ impl AckPolicy for Linux {
 /// This policy in the registry.
 pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     id: "linux",
-    summary: "delayed by 40 to 200 ms, quick at the start and after an idle time, compressed behind a gap",
+    summary: "delayed by 40 to 200 ms, quick at the start and after an idle time, compressed beyond a gap",
     source: "Linux net/ipv4/tcp_input.c (tcp_event_data_recv, __tcp_ack_snd_check), tcp_output.c (tcp_send_delayed_ack)",
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;

@@ -79,7 +79,7 @@ impl AckPolicy for Linux2000 {
             self.quick = self.quick.max(self.params.quick_after_gap.0);
             self.wait = self.params.min;
         }
-        // More than one full segment waits, or something lies behind a gap, or was sent twice.
+        // More than one full segment waits, or something lies beyond a gap, or was sent twice.
         let urgent = data.around_a_gap() || self.waiting > data.full;
         if urgent || self.quick > 0 {
             return When::Now;

@@ -30,35 +30,32 @@ pub trait AckPolicy: std::fmt::Debug + Send {
     /// A segment with data arrived.
     fn on_data(&mut self, data: &Data) -> When;
 
-    /// The window has opened for the data that come next. Called before [`on_data`](AckPolicy::on_data), where the window
-    /// sizes itself.
+    /// The window has opened for the data that come next. Called before [`on_data`](AckPolicy::on_data), where the
+    /// window sizes itself.
     fn on_window_opened(&mut self) {}
 
     /// An acknowledgment went out, alone or with data.
     fn on_ack_sent(&mut self);
 
-    /// Whether it acknowledges when the peer asks for it, and so has to tell the peer on the SYN.
-    fn answers_polls(&self) -> bool {
-        false
+    /// The constants of the policy with its parameters.
+    fn traits(&self) -> Traits {
+        Traits::default()
     }
+}
 
-    /// Whether it leaves more than two full segments waiting in the normal course of things, against the
-    /// advice of RFC 5681 §4.2.
-    fn stretches(&self) -> bool {
-        false
-    }
-
-    /// Whether it tells the truth. A policy that acknowledges what has not arrived hides losses, and the
-    /// stream is not safe with it.
-    fn is_truthful(&self) -> bool {
-        true
-    }
-
-    /// Whether it breaks the rules on purpose, to make a sender faster than its path allows (Savage et al.
-    /// 1999): for tests and studies of the defences.
-    fn misbehaves(&self) -> bool {
-        false
-    }
+/// The constants of an acknowledgment policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// It acknowledges when the peer asks for it, and so has to offer that on the SYN.
+    pub answers_polls: bool,
+    /// It leaves more than two full segments unacknowledged in the normal course of a transfer, against the advice of
+    /// RFC 5681 §4.2.
+    pub stretches: bool,
+    /// It acknowledges data that have not arrived. That hides losses, and the stream is not safe with it.
+    pub lies: bool,
+    /// It breaks the rules on purpose, to make a sender faster than its path permits (Savage et al. 1999): for tests
+    /// and studies of the defences.
+    pub misbehaves: bool,
 }
 
 /// For a connection whose peer does not poll.
@@ -76,9 +73,9 @@ pub struct Data {
     pub len: Bytes,
     /// What it did to the stream.
     pub arrival: Arrival,
-    /// Whether something still waits behind a gap.
+    /// Whether something still waits beyond a gap.
     pub gap: bool,
-    /// Whether it lies behind a gap and apart from the two runs of data that grew last.
+    /// Whether it lies beyond a gap and apart from the two runs of data that grew last.
     pub scattered: bool,
     /// The largest segment that the peer has sent so far: what "full-sized" means here.
     pub full: Bytes,
@@ -90,7 +87,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Whether something is missing before or behind it, or it was itself: RFC 5681 §4.2 wants an ACK at once.
+    /// Whether something is missing before or after it, or it was itself: RFC 5681 §4.2 wants an ACK at once.
     const fn around_a_gap(&self) -> bool {
         self.gap || !matches!(self.arrival, Arrival::InOrder)
     }
@@ -101,7 +98,7 @@ impl Data {
 pub enum When {
     /// Not at all.
     Now,
-    /// At most so long, counted from now; a wait that already runs is not made longer.
+    /// At most this time, counted from now; a wait that already runs is not made longer.
     Within(Duration),
     /// Not at all, and by several ACKs.
     Series(Series),
@@ -110,17 +107,17 @@ pub enum When {
 /// Several ACKs at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Series {
-    /// So many, each for an equal share of what is not acknowledged yet, and for a byte at least.
+    /// `parts` of them, each for an equal share of the unacknowledged data, and for a byte at least.
     Divided {
         /// How many.
         parts: u32,
     },
-    /// One that is due, and so many copies of it.
+    /// The one that is due, and `copies` copies of it.
     Repeated {
         /// How many.
         copies: u32,
     },
-    /// One, for so many bytes beyond those that have arrived in order.
+    /// One, for `by` bytes beyond the data that have arrived in order.
     Ahead {
         /// How many.
         by: Bytes,

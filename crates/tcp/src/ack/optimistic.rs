@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
 
-use super::{AckPolicy, Data, Series, When};
+use super::{AckPolicy, Data, Series, Traits, When};
 use crate::reassembly::Arrival;
 use crate::registry::{Entry, refusal};
 
@@ -41,12 +41,8 @@ impl AckPolicy for Optimistic {
 
     fn on_ack_sent(&mut self) {}
 
-    fn is_truthful(&self) -> bool {
-        false
-    }
-
-    fn misbehaves(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { lies: true, misbehaves: true, ..Traits::default() }
     }
 }
 

@@ -1,6 +1,6 @@
-//! Acknowledges when the sender asks (`poll/`), for every segment while one is missing, and otherwise
-//! within a timeout (Landström 2008 §6.3). Both ends tell on their SYNs that they poll; a receiver whose sender does not
-//! delays its ACKs instead.
+//! Acknowledges when the sender asks (`poll/`), for every segment while one is missing, and otherwise within a timeout
+//! (Landström 2008 §6.3). Both ends tell on their SYNs that they poll; a receiver whose sender does not delays its ACKs
+//! instead.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{AckPolicy, Data, When};
+use super::{AckPolicy, Data, Traits, When};
 use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
@@ -40,12 +40,8 @@ impl AckPolicy for Polled {
 
     fn on_ack_sent(&mut self) {}
 
-    fn answers_polls(&self) -> bool {
-        true
-    }
-
-    fn stretches(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { answers_polls: true, stretches: true, ..Traits::default() }
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Params {
     /// Which share of the round trip the greatest gap of a block must reach in slow start; and two gaps are
     /// about the same if the lesser reaches this share of the greater. Cheskis 2006 §2.4: 0.6.
     pub beta: f64,
-    /// What a segment that is missing tells of the sender.
+    /// The meaning of a missing segment for the sender's state.
     pub missing: Missing,
     /// The common receiver.
     pub otherwise: Otherwise,
@@ -53,7 +53,7 @@ pub struct Stage {
     /// Segments with data that came before it.
     #[serde(default)]
     pub after: Segments,
-    /// How many ACKs for a segment; each acknowledges a byte at least.
+    /// Number of ACKs for a segment; each acknowledges a byte at least.
     pub parts: u32,
 }
 
@@ -81,7 +81,7 @@ pub enum Sampled {
     SumOfGaps,
 }
 
-/// What a segment that is missing tells of the sender. The document is silent.
+/// The meaning of a missing segment for the sender's state. The document is silent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
@@ -89,7 +89,7 @@ pub enum Missing {
     #[default]
     Nothing,
     /// That its slow start is over, as a loss ends one: nothing is divided from then on until a later block,
-    /// in which nothing was missing, tells of a slow start.
+    /// in which nothing was missing, shows a slow start.
     CongestionAvoidance,
 }
 

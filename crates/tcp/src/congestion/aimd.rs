@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
@@ -95,22 +95,23 @@ impl Policy for Aimd {
         self.alpha
     }
 
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let in_slow_start = window.is_below_ssthresh();
         let beta = if in_slow_start { self.params.slow_start_beta() } else { self.params.beta };
         self.params.reduction_of.kept(1.0 - beta.0, event)
     }
 
-    fn kept_by_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         self.params.reduction_of.kept(1.0 - self.params.slow_start_beta().0, event)
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn every_timeout_reduces(&self) -> bool {
-        self.params.every_timeout_reduces
+    fn rules(&self) -> Rules {
+        Rules {
+            ssthresh_unit: self.params.ssthresh_unit,
+            every_timeout_reduces: self.params.every_timeout_reduces,
+            slow_start_when_equal: self.params.slow_start_when_equal,
+            ..Rules::default()
+        }
     }
 
     fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
@@ -118,10 +119,6 @@ impl Policy for Aimd {
             Counts::Bytes => window.slow_start(acked),
             Counts::Acks => window.open(window.smss),
         }
-    }
-
-    fn slow_start_when_equal(&self) -> bool {
-        self.params.slow_start_when_equal
     }
 }
 

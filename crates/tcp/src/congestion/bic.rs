@@ -1,5 +1,5 @@
-//! BIC (Xu, Harfoush and Rhee 2004): after a loss the window searches for its old maximum by halves, in steps of limited
-//! size, and beyond it for a new one, slowly at first.
+//! BIC (Xu, Harfoush and Rhee 2004): after a loss the window searches for its old maximum by halves, in steps of
+//! limited size, and beyond it for a new one, slowly at first.
 //!
 //! The distance to the maximum is divided by B = 4, as in Linux, and not by 2 as in the paper's search.
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 use units::text::Segments;
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
@@ -107,7 +107,7 @@ impl Policy for Bic {
         Alpha::new(self.increment(window.segments()))
     }
 
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let (w, beta) = (window.segments(), self.params.beta.0);
         let falls = self.params.fast_convergence && w < self.last_max;
         self.last_max = if falls { w * (1.0 + beta) / 2.0 } else { w };
@@ -115,19 +115,15 @@ impl Policy for Bic {
         self.params.reduction_of.kept(if is_standard { 0.5 } else { beta }, event)
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let kept = self.kept(window, event);
+    fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        let kept = self.ssthresh_on_loss(window, event);
         // Linux (`bictcp_state`): the maximum of before says nothing any more.
         self.last_max = 0.0;
         kept
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 
@@ -216,15 +212,15 @@ mod tests {
     fn a_falling_maximum_makes_room_and_a_timeout_forgets_it() {
         let window = |segments| Window::of(SMSS * segments, SMSS);
         let mut bic = searching_for(100.0);
-        bic.kept(&window(80), &timeout(SMSS * 80, false));
+        bic.ssthresh_on_loss(&window(80), &timeout(SMSS * 80, false));
         assert!((bic.last_max - 80.0 * (1.0 + 819.0 / 1024.0) / 2.0).abs() < 1e-9);
-        bic.kept_by_timeout(&window(80), &timeout(SMSS * 80, false));
+        bic.ssthresh_on_timeout(&window(80), &timeout(SMSS * 80, false));
         assert_eq!(bic.last_max, 0.0);
     }
 
-    /// The law that follows from the search (after Xu et al. 2004 §V): a loss at W leaves 0.8 W; additive increase by 16 a
-    /// round trip goes on to W − 64; the search takes ln(64/4)/ln(4/3) round trips to the last 4 segments, and 20 for
-    /// these; then comes the next loss, after 1/p segments. Where W is large, that is an AIMD with α = 16.
+    /// The law that follows from the search (after Xu et al. 2004 §V): a loss at W leaves 0.8 W; additive increase by
+    /// 16 a round trip continues to W − 64; the search takes ln(64/4)/ln(4/3) round trips to the last 4 segments, and
+    /// 20 for these; then comes the next loss, after 1/p segments. Where W is large, that is an AIMD with α = 16.
     #[test]
     fn the_window_is_that_of_the_search() {
         for p in [1e-4, 1e-5, 1e-6] {

@@ -1,5 +1,6 @@
-//! CDG (Hayes and Armitage 2011), CAIA delay-gradient: the window backs off, with a probability that grows with it, when
-//! the round trips of one round are longer than those of the last. No delay is a threshold, and none need be known.
+//! CDG (Hayes and Armitage 2011), CAIA delay-gradient: the window backs off, with a probability that grows with it,
+//! when the round trips of one round are longer than those of the last. No delay is a threshold, and none need be
+//! known.
 //!
 //! A shadow window, which delay does not reduce, is what a loss halves, so that CDG keeps its share beside flows that
 //! go by losses. Constants are those of Linux (`tcp_cdg.c`), which also leaves slow start by `HyStart`.
@@ -10,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::draws::Draws;
 use super::increase::Increase;
 use super::proportion::Proportion;
@@ -168,32 +169,28 @@ impl Policy for Cdg {
     }
 
     /// The loss halves the shadow window, which leaves no more than the window that there is.
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let half = self.params.reduction_of.kept(0.5, event);
         self.shadow = (self.shadow / 2).min(window.cwnd());
         if self.params.shadow { half.max(self.shadow.min(event.in_use())) } else { half }
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let kept = self.kept(window, event);
+    fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        let kept = self.ssthresh_on_loss(window, event);
         // A full window of the past is no measure any more: half at most.
         kept.min(self.params.reduction_of.kept(0.5, event))
+    }
+
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 
     fn seed(&mut self, seed: u64) {
         self.draws = Draws::of(seed);
     }
-
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
-    }
 }
 
-/// A sum of gradients below minus this tells of a back-off that helped, in seconds (Linux `tcp_cdg_grad`).
+/// A sum of gradients below minus this shows that a back-off helped, in seconds (Linux `tcp_cdg_grad`).
 const EFFECTUAL: f64 = 32e-6;
 
 /// This algorithm in the registry.
@@ -262,7 +259,7 @@ mod tests {
         for (shadow, left) in [(true, 50), (false, 35)] {
             let mut cdg = Cdg::new(Params { shadow, ..Params::default() });
             cdg.shadow = SMSS * 100;
-            let kept = cdg.kept(&Window::of(SMSS * 70, SMSS), &loss(SMSS * 70));
+            let kept = cdg.ssthresh_on_loss(&Window::of(SMSS * 70, SMSS), &loss(SMSS * 70));
             assert_eq!(kept, SMSS * left);
         }
     }

@@ -1,5 +1,5 @@
-//! Compound TCP (Tan, Song, Zhang and Sridharan 2006, draft-sridharan-tcpm-ctcp-02): the window is the sum of Reno's and
-//! of a delay window, which grows with a power of the whole while few segments wait and shrinks by those that do.
+//! Compound TCP (Tan, Song, Zhang and Sridharan 2006, draft-sridharan-tcpm-ctcp-02): the window is the sum of Reno's
+//! and of a delay window, which grows with a power of the whole while few segments wait and shrinks by those that do.
 //!
 //! So it is fast on an empty path and no worse than Reno on a full one. w(p) is 0.26·p^(−0.8), that of α = 1/8, β = 1/2
 //! and k = 3/4.
@@ -27,7 +27,7 @@ pub struct Params {
     pub(super) beta: Proportion,
     /// The exponent of the increase. 3/4.
     pub(super) k: Proportion,
-    /// From so many segments in queues on the delay window shrinks, γ. 30.
+    /// Queued segments from which the delay window shrinks, γ. 30.
     pub gamma: Segments,
     /// What is taken off the delay window for each of them, ζ. 1.
     pub zeta: f64,

@@ -20,8 +20,8 @@ use crate::registry::{Entry, refusal};
 pub struct Params {
     /// What a loss leaves. RFC 9438 §4.6: 0.7.
     pub(super) beta: Proportion,
-    /// What that is a part of. RFC 9438 §4.6 says FlightSize, and that a sender may take cwnd where it bounds its growth
-    /// by what it has in flight, as Linux does.
+    /// What that is a part of. RFC 9438 §4.6 says FlightSize, and that a sender may take cwnd where it bounds its
+    /// growth by what it has in flight, as Linux does.
     pub reduction_of: ReductionOf,
     /// What ssthresh is counted in.
     pub ssthresh_unit: SsthreshUnit,
@@ -30,8 +30,8 @@ pub struct Params {
     pub c: f64,
     /// Whether a flow that loses below its last maximum makes room for others (RFC 9438 §4.7).
     pub fast_convergence: bool,
-    /// What each segment acknowledged in congestion avoidance opens at the least, in segments, while no loss has shown a
-    /// maximum: nothing in RFC 9438; 0.05 in Linux, 5 % in a round trip (`bictcp_update`).
+    /// What each segment acknowledged in congestion avoidance opens at the least, in segments, while no loss has shown
+    /// a maximum: nothing in RFC 9438; 0.05 in Linux, 5 % in a round trip (`bictcp_update`).
     #[schemars(range(min = 0.0, max = 0.5))]
     pub growth_before_loss: f64,
 }
@@ -225,7 +225,7 @@ impl CongestionControl for Cubic {
 
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.window.restore(cwnd, ssthresh);
-        // §4.9: the curve of before goes on where a reduction was in error; any other window begins a new one.
+        // §4.9: the earlier curve continues where a reduction was in error; any other window begins a new one.
         let undone = self.prior.take().filter(|prior| prior.ssthresh == ssthresh);
         self.epoch = undone.and_then(|prior| prior.epoch);
         if let Some(prior) = undone {
@@ -280,7 +280,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// A full window of so many segments is reduced at the start of time, and repaired.
+    /// A full window of `segments` segments is reduced at the start of time, and repaired.
     fn after_a_loss_at(segments: u64) -> Cubic {
         let mut cubic = Cubic::new(Params::default());
         cubic.start(SMSS, SMSS * segments);
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(segments(0.05), segments(0.0));
     }
 
-    /// One ACK of a segment, after so long.
+    /// One ACK of a segment, after `seconds`.
     fn ack_at(cubic: &mut Cubic, seconds: f64) {
         let now = Instant::START + Duration::from_secs_f64(seconds);
         cubic.on_ack(&AckSample { now, ..ack_sample(SMSS, cubic.cwnd()) });

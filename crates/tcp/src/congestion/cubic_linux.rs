@@ -1,9 +1,9 @@
-//! CUBIC as Linux has it (`tcp_cubic.c`): whole segments, a count of acknowledged segments for each further one, and the
-//! rules that RFC 9438 does not have.
+//! CUBIC as Linux has it (`tcp_cubic.c`): whole segments, a count of acknowledged segments for each further one, and
+//! the rules that RFC 9438 does not have.
 //!
-//! Beside `cubic`: until a loss has told the window of the path, congestion avoidance adds a segment for every twenty that
-//! are acknowledged at least, which is 5 % in a round trip; the target is looked up once in 1/32 of a second where the
-//! window has not changed; the time of the function runs ahead by the shortest round trip; a timeout forgets all.
+//! Beside `cubic`: until a loss has told the window of the path, congestion avoidance adds a segment for every twenty
+//! that are acknowledged at least, which is 5 % in a round trip; the target is looked up once in 1/32 of a second where
+//! the window has not changed; the time of the function runs ahead by the shortest round trip; a timeout forgets all.
 
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ struct CubicLinux {
     counted: u64,
     /// The shortest round trip since the connection began or a timeout (`delay_min`).
     shortest: Option<Duration>,
-    /// The window at which the last loss came, less what fast convergence takes off it; 0 before a loss and after a timeout
-    /// (`last_max_cwnd`).
+    /// The window at which the last loss came, less what fast convergence takes off it; 0 before a loss and after a
+    /// timeout (`last_max_cwnd`).
     last_max: u64,
     epoch: Option<Epoch>,
     /// When a segment was last sent: idle times do not count.
@@ -173,7 +173,7 @@ impl CongestionControl for CubicLinux {
         self.window.open(smss * more);
     }
 
-    /// `cubictcp_cwnd_event`: the function does not go on while nothing is sent.
+    /// `cubictcp_cwnd_event`: the function does not advance while nothing is sent.
     fn on_sent(&mut self, sent: &super::SendEvent) {
         let idle = self.last_sent.replace(sent.now).filter(|_| sent.flight == sent.len);
         if let (Some(last), Some(epoch)) = (idle, &mut self.epoch) {
@@ -245,7 +245,8 @@ mod tests {
     use super::super::testing::{SMSS, ack_sample, built, loss, timeout};
     use super::*;
 
-    /// Full windows are acknowledged for so many round trips of 100 ms, two segments by each ACK; the windows after each.
+    /// Full windows are acknowledged for `rounds` round trips of 100 ms, two segments by each ACK; the windows after
+    /// each.
     fn rounds(cubic: &mut dyn CongestionControl, from: u64, count: u64) -> Vec<u64> {
         (from..from + count)
             .map(|round| {

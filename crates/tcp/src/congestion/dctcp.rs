@@ -1,6 +1,6 @@
 //! DCTCP (RFC 8257): the window is reduced by how much of it was marked, not by half for any mark.
 //!
-//! A queue that marks all beyond a shallow threshold K then stays about K long. It wants feedback that tells of each
+//! A queue that marks all beyond a shallow threshold K then stays about K long. It wants feedback that reports each
 //! segment, `ecn = "dctcp"` or `"accurate"`; what only echoes that there was a mark is taken for a loss, as by Reno.
 //! Growth and the reaction to losses are the standard's (§3.4, §3.5).
 
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::marked_share::MarkedShare;
 use super::proportion::Proportion;
@@ -65,15 +65,15 @@ impl Policy for Dctcp {
         }
     }
 
-    fn kept(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
         match event.signal {
             CongestionSignal::CountedMarks => ReductionOf::Cwnd.kept(self.share.kept(), event),
             _ => self.params.reduction_of.kept(0.5, event),
         }
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, ..Rules::default() }
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use units::Seq;
 
-    /// A connection whose every window of ten segments had so many marked, for long.
+    /// A connection in which `marked` of every window of ten segments were marked, for a long time.
     fn settled(marked: u64) -> Box<dyn CongestionControl> {
         let mut dctcp = built(ENTRY.id, json!({}));
         for window in 1..300_u32 {

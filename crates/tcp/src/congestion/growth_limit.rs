@@ -1,4 +1,4 @@
-//! A limit on slow start's growth: from a window of `beyond` on, only one ACK of so many opens it.
+//! A limit on slow start's growth: from a window of `beyond` on, only one ACK in several opens it.
 //!
 //! Cheskis 2006 §3.1.2 saw rounds of 18, 22, 28 and 36 packets with Windows XP SP2 as the server of a client
 //! that divides its acknowledgments, where each ACK counted would give 18, 32, 50 and 72. These two whole
@@ -86,7 +86,7 @@ mod tests {
     use super::super::testing::{Path, SMSS, ack_sample, built};
     use super::*;
 
-    /// The window after each of two round trips in which every segment draws so many ACKs.
+    /// The window after each of two round trips in which every segment draws `divided` ACKs.
     fn windows(divided: u64) -> Vec<u64> {
         let mut limited =
             built(ENTRY.id, json!({ "over": { "algorithm": "aimd", "slow_start_counts": "acks" } }));

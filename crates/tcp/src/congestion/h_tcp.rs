@@ -1,5 +1,5 @@
-//! H-TCP (Leith and Shorten 2004, draft-leith-tcp-htcp-06): the more time has passed since the last loss, the faster the
-//! window grows; a loss leaves the part of it that just empties the queue.
+//! H-TCP (Leith and Shorten 2004, draft-leith-tcp-htcp-06): the more time has passed since the last loss, the faster
+//! the window grows; a loss leaves the part of it that just empties the queue.
 //!
 //! The increase is a function of time, so that flows whose round trips differ, and flows of long and of short standing,
 //! have the same increase after a loss that they share.
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
@@ -112,7 +112,8 @@ impl HTcp {
         self.last_congestion.map_or(Duration::ZERO, |last| now.saturating_since(last))
     }
 
-    /// Whether three round trips have not yet passed since the last loss: what is measured then is of the reduced window.
+    /// Whether three round trips have not yet passed since the last loss: what is measured then is of the reduced
+    /// window.
     fn is_early(&self, now: Instant) -> bool {
         self.least_rtt.is_none_or(|rtt| self.since_congestion(now) <= rtt * 3)
     }
@@ -148,7 +149,7 @@ impl HTcp {
     }
 }
 
-/// Draft §3: segments that a round trip adds, so long after the last loss, before it is scaled.
+/// Draft §3: segments that a round trip adds, by the time since the last loss, before it is scaled.
 fn increase_after(elapsed: f64) -> f64 {
     let over = (elapsed - DELTA_L).max(0.0);
     1.0 + 10.0 * over + 0.25 * over * over
@@ -174,12 +175,16 @@ impl Policy for HTcp {
         self.throughput.on_ack(ack, self.least_rtt.unwrap_or_default(), is_early);
     }
 
-    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         let last = self.last_congestion.unwrap_or(event.now);
         self.prior = Some((last, self.longest_rtt, self.prior_throughput));
         self.adapt_beta();
         self.last_congestion = Some(event.now);
         self.params.reduction_of.kept(self.beta, event)
+    }
+
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 
     fn on_restore(&mut self) {
@@ -189,17 +194,9 @@ impl Policy for HTcp {
             (self.longest_rtt, self.prior_throughput) = (longest, throughput);
         }
     }
-
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
-    }
 }
 
-/// Draft §3, Δ_L: so long after a loss it is a standard TCP, in seconds.
+/// Draft §3, Δ_L: time after a loss in which it is a standard TCP, in seconds.
 const DELTA_L: f64 = 1.0;
 /// Draft §4: the least and the most that a loss leaves.
 const BETA_MIN: f64 = 0.5;
@@ -285,15 +282,15 @@ mod tests {
             feed(&mut h_tcp, turn * 4000);
             let now = Instant::START + Duration::from_millis((turn + 1) * 4000);
             let event = CongestionEvent { now, ..loss(SMSS * 100) };
-            kept.push(h_tcp.kept(&window, &event).whole(SMSS));
+            kept.push(h_tcp.ssthresh_on_loss(&window, &event).whole(SMSS));
         }
         // The first throughput is new, the second as the first, and from the third on the queue is known.
         assert_eq!(kept[..2], [50, 50]);
         assert!(kept[2] == 80, "{kept:?}");
     }
 
-    /// The law that follows from the increase: from W/2 to W in T seconds, with a window each 100 ms, 1/p segments. At a
-    /// constant round trip the ratio of least to longest is 1, and a loss leaves 0.8.
+    /// The law that follows from the increase: from W/2 to W in T seconds, with a window each 100 ms, 1/p segments. At
+    /// a constant round trip the ratio of least to longest is 1, and a loss leaves 0.8.
     #[test]
     fn the_window_is_that_of_the_increase_function() {
         for p in [1e-3, 1e-4, 1e-5, 1e-6] {
@@ -304,7 +301,7 @@ mod tests {
         }
     }
 
-    /// The window after a loss, and the mean, where so many round trips bring it back: by bisection of their number.
+    /// The window after a loss, and the mean, where `rounds` round trips bring it back: by bisection of their number.
     fn law_at(p: f64) -> (f64, f64) {
         let cycle = |rounds: u32| {
             let gains: Vec<f64> =

@@ -59,7 +59,7 @@ impl Policy for HighSpeed {
         self.alpha
     }
 
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         self.look_up(window);
         self.reduction_of.kept(1.0 - self.beta.0, event)
     }
@@ -71,7 +71,7 @@ fn b(w: f64) -> f64 {
         return HIGH_PROPORTION;
     }
     let climb = (libm::log(w) - libm::log(LOW_WINDOW)) / (libm::log(HIGH_WINDOW) - libm::log(LOW_WINDOW));
-    // Beyond High_Window the line goes on down, but a loss must take something.
+    // Beyond High_Window the line continues down, but a loss must take something.
     ((HIGH_DECREASE - HIGH_PROPORTION) * climb + HIGH_PROPORTION).max(LEAST_DECREASE)
 }
 

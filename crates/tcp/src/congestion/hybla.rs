@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
@@ -86,16 +86,12 @@ impl Policy for Hybla {
         }
     }
 
-    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         self.params.reduction_of.kept(0.5, event)
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 
@@ -126,7 +122,7 @@ mod tests {
     use super::super::testing::{Path, SMSS, built, reduced};
     use super::*;
 
-    /// The rate in segments a second after so many seconds of congestion avoidance from 4000 segments a second.
+    /// The rate in segments a second after `seconds` seconds of congestion avoidance from 4000 segments a second.
     fn rate_after(seconds: u64, rtt: u64) -> f64 {
         let mut hybla = built(ENTRY.id, json!({}));
         let first = 100 * rtt / 25;

@@ -1,5 +1,6 @@
 //! HyStart as Linux has it (Ha and Rhee 2011; `tcp_cubic.c`): slow start ends before it loses, where the round trip has
-//! grown or where the ACKs of a round trip have come in for so long that they must have queued.
+//! grown or where the ACKs of a round trip have arrived for longer than an empty path takes, so that they must have
+//! queued.
 //!
 //! It lies over any congestion control that slow-starts, and acts by one means: it sets ssthresh to cwnd.
 
@@ -114,7 +115,7 @@ impl HyStart {
     }
 
     /// What four of the largest packets with segmentation offload take at the rate at which slow start paces, a
-    /// millisecond at most: so much the ACKs may be late by the host's own doing (`hystart_ack_delay`).
+    /// millisecond at most: the delay that the host itself may add to ACKs (`hystart_ack_delay`).
     fn offload_delay(&self, cwnd: Bytes) -> Duration {
         let Some(srtt) = self.srtt else { return Duration::ZERO };
         let bytes_per_sec = 2.0 * cwnd.0 as f64 / srtt.as_secs_f64().max(1e-9);
@@ -204,7 +205,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Slow start until it ends, with round trips of 100 ms and so much more per segment above 40; the window then.
+    /// Slow start until it ends, with round trips of 100 ms and `queueing` per segment above 40; the window then.
     fn slow_start_ends_at(keys: serde_json::Value, queueing: Duration, spacing: Duration) -> Option<u64> {
         let mut congestion = built("hystart", keys);
         let mut path = Path::new();

@@ -1,5 +1,5 @@
-//! HyStart++ (RFC 9406): where the round trip has grown, slow start goes on at a quarter of its speed (conservative slow
-//! start) until it is certain that the path is full, or until the round trip shrinks again.
+//! HyStart++ (RFC 9406): where the round trip has grown, slow start continues at a quarter of its speed (conservative
+//! slow start) until it is certain that the path is full, or until the round trip shrinks again.
 //!
 //! It lies over any congestion control that slow-starts, passes on what acknowledged data may open, and ends slow start
 //! by setting ssthresh to cwnd.

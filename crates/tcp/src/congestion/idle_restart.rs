@@ -37,17 +37,12 @@ impl Rule for IdleRestart {
 
     /// The segment that ends the idle time is out already, and is the first of the restart window.
     fn on_sent(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent) {
-        let idle = self.last_sent.is_some_and(|last| sent.now - last > sent.rto);
+        let idle = self.last_sent.is_some_and(|last| sent.idle_since(last) > sent.rto);
         self.last_sent = Some(sent.now);
         if idle && inner.cwnd() > self.initial_window {
             inner.on_restore(self.initial_window, inner.ssthresh());
         }
         inner.on_sent(sent);
-    }
-
-    fn reset_idle_time(&mut self, inner: &mut dyn CongestionControl, now: Instant) {
-        self.last_sent = self.last_sent.map(|_| now);
-        inner.reset_idle_time(now);
     }
 }
 

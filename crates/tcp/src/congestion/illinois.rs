@@ -1,5 +1,5 @@
-//! TCP Illinois (Liu, Başar and Srikant 2006): losses say whether the window shrinks, delays by how much. The shorter the
-//! queue, the larger the increase α and the smaller the decrease β.
+//! TCP Illinois (Liu, Başar and Srikant 2006): losses say whether the window shrinks, delays by how much. The shorter
+//! the queue, the larger the increase α and the smaller the decrease β.
 //!
 //! Once a round trip both follow from the mean queueing delay d_a over the largest so far, d_m (equations 1 to 3).
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::text::Segments;
 use units::{Bytes, Duration};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
@@ -135,13 +135,13 @@ impl Policy for Illinois {
         }
     }
 
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let part = if self.is_standard(window) { BETA_MAX } else { self.beta };
         self.params.reduction_of.kept(1.0 - part, event)
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let kept = self.kept(window, event);
+    fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        let kept = self.ssthresh_on_loss(window, event);
         // Linux (`tcp_illinois_state`): standard until a round trip is measured anew.
         (self.alpha, self.beta) = (1.0, BETA_MAX);
         (self.was_above, self.rounds_below) = (false, 0);
@@ -149,17 +149,15 @@ impl Policy for Illinois {
         kept
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    /// Around the least window those above it grow ten times as fast as those below, and lose a quarter of what these do.
-    fn shares_equally(&self) -> bool {
-        false
-    }
-
-    fn validates(&self) -> bool {
-        true
+    /// Around the least window those above it grow ten times as fast as those below, and lose a quarter of what these
+    /// do.
+    fn rules(&self) -> Rules {
+        Rules {
+            ssthresh_unit: self.params.ssthresh_unit,
+            is_cwnd_limited_only: true,
+            unequal_shares: true,
+            ..Rules::default()
+        }
     }
 }
 

@@ -1,23 +1,20 @@
 //! Rules that are laid over another algorithm: `{ algorithm = "limited-slow-start", over = { … } }`.
 //!
-//! A [`Rule`] sees every event before the algorithm below, and passes it on as it is, changed, in pieces
-//! or not at all. The windows stay the inner algorithm's; a rule that knows better sets them by
-//! [`CongestionControl::on_restore`]. Rules lie over one another in any order.
+//! A [`Rule`] sees every event before the algorithm below, and passes it on as it is, changed, in pieces or not at all.
+//! The windows stay the inner algorithm's; a rule sets them by [`CongestionControl::on_restore`]. Rules may lie over
+//! one another in any order.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
-use units::{Bytes, Duration, Instant};
+use units::Bytes;
 
-use super::{
-    AckSample, CongestionControl, CongestionEvent, DeliverySample, ENTRIES, LostSegment, Pace, SendEvent,
-    Traits,
-};
+use super::{AckSample, CongestionControl, CongestionEvent, ENTRIES, PathModel, SendEvent, Traits};
 use crate::config::axis_schema;
 use crate::registry::{Choice, refusal};
 
-/// What a rule does otherwise than the algorithm below it; what it does not name it passes on.
+/// The changes of a rule to the algorithm below it; events without a method of its own are passed on.
 pub(super) trait Rule: std::fmt::Debug + Send {
     fn start(&mut self, inner: &mut dyn CongestionControl, smss: Bytes, initial_window: Bytes) {
         inner.start(smss, initial_window);
@@ -35,7 +32,7 @@ pub(super) trait Rule: std::fmt::Debug + Send {
         inner.on_sent(sent);
     }
 
-    /// Whether the rule itself is told of what is sent.
+    /// Whether the rule itself observes departing segments.
     fn observes_sends(&self) -> bool {
         false
     }
@@ -48,20 +45,8 @@ pub(super) trait Rule: std::fmt::Debug + Send {
         inner.on_timeout(event);
     }
 
-    fn on_mark(&mut self, inner: &mut dyn CongestionControl, event: &CongestionEvent) {
-        inner.on_mark(event);
-    }
-
-    fn on_recovery_exit(&mut self, inner: &mut dyn CongestionControl, window: Bytes) {
-        inner.on_recovery_exit(window);
-    }
-
     fn on_restore(&mut self, inner: &mut dyn CongestionControl, cwnd: Bytes, ssthresh: Bytes) {
         inner.on_restore(cwnd, ssthresh);
-    }
-
-    fn reset_idle_time(&mut self, inner: &mut dyn CongestionControl, now: Instant) {
-        inner.reset_idle_time(now);
     }
 }
 
@@ -105,33 +90,13 @@ impl<R: Rule> CongestionControl for Layer<R> {
         self.inner.seed(seed);
     }
 
-    fn limits_itself(&self) -> bool {
-        self.inner.limits_itself()
-    }
-
-    fn on_handshake(&mut self, rtt: Duration) {
-        self.inner.on_handshake(rtt);
-    }
-
     fn traits(&self) -> Traits {
         let traits = self.inner.traits();
         Traits { observes_sends: traits.observes_sends || self.rule.observes_sends(), ..traits }
     }
 
-    fn on_segment_lost(&mut self, lost: &LostSegment) {
-        self.inner.on_segment_lost(lost);
-    }
-
-    fn on_delivery(&mut self, sample: &DeliverySample) {
-        self.inner.on_delivery(sample);
-    }
-
-    fn pace(&self) -> Option<Pace> {
-        self.inner.pace()
-    }
-
-    fn shares_equally(&self) -> bool {
-        self.inner.shares_equally()
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        self.inner.path_model()
     }
 
     fn on_loss(&mut self, event: &CongestionEvent) {
@@ -143,19 +108,15 @@ impl<R: Rule> CongestionControl for Layer<R> {
     }
 
     fn on_mark(&mut self, event: &CongestionEvent) {
-        self.rule.on_mark(self.inner.as_mut(), event);
+        self.inner.on_mark(event);
     }
 
     fn on_recovery_exit(&mut self, window: Bytes) {
-        self.rule.on_recovery_exit(self.inner.as_mut(), window);
+        self.inner.on_recovery_exit(window);
     }
 
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.rule.on_restore(self.inner.as_mut(), cwnd, ssthresh);
-    }
-
-    fn reset_idle_time(&mut self, now: Instant) {
-        self.rule.reset_idle_time(self.inner.as_mut(), now);
     }
 
     fn cwnd(&self) -> Bytes {

@@ -1,8 +1,8 @@
 //! LEDBAT (RFC 6817): background traffic that keeps its queue at a target of 100 ms at most and yields to all who fill
 //! theirs. The window grows and shrinks by the distance of the one-way queueing delay from the target.
 //!
-//! Nobody who comes into a queue sees the path without it: a late comer adds its own target on top of that of the others
-//! and starves them (Rossi et al. 2010). `ledbat++` is the cure.
+//! A flow that joins a queue never sees the path without it: a late comer adds its own target on top of that of the
+//! others and starves them (Rossi et al. 2010). `ledbat++` is the cure.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use units::{Bytes, Duration};
 
 use super::queueing_delay::QueueingDelay;
 use super::window::{ReductionOf, SsthreshUnit, Window};
-use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
+use super::{AckSample, CongestionControl, CongestionEvent, Traits, is_cwnd_limited};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -27,8 +27,8 @@ pub struct Params {
     pub gain: f64,
     /// The least window but after a timeout. RFC 6817 §2.5: 2 segments.
     pub min_cwnd: Segments,
-    /// Whether it begins with slow start, which the RFC leaves open; as by default in ns-3, until the first loss or until
-    /// the delay is at the target.
+    /// Whether it begins with slow start, which the RFC leaves open; as by default in ns-3, until the first loss or
+    /// until the delay is at the target.
     pub slow_start: bool,
     /// What a loss halves.
     pub reduction_of: ReductionOf,
@@ -101,6 +101,11 @@ impl CongestionControl for Ledbat {
         self.delay.on_ack(ack);
     }
 
+    /// The late comer's advantage (Rossi et al. 2010; RFC 6817 §4.2).
+    fn traits(&self) -> Traits {
+        Traits { unequal_shares: true, ..Traits::default() }
+    }
+
     fn on_ack(&mut self, ack: &AckSample) {
         // §2.4.2, ALLOWED_INCREASE: a window that is not filled does not grow.
         let is_limited = is_cwnd_limited(self.cwnd(), ack.flight, self.window.smss);
@@ -141,11 +146,6 @@ impl CongestionControl for Ledbat {
 
     fn in_slow_start(&self) -> bool {
         self.slow_start_until.is_some_and(|until| self.window.cwnd() < until)
-    }
-
-    /// The late comer's advantage (Rossi et al. 2010; RFC 6817 §4.2).
-    fn shares_equally(&self) -> bool {
-        false
     }
 
     fn cwnd(&self) -> Bytes {
@@ -193,7 +193,7 @@ mod tests {
         ledbat
     }
 
-    /// A window of ACKs whose one-way delay is so many milliseconds, and before them one of none.
+    /// A window of ACKs whose one-way delay is `delay` milliseconds, and before them one of none.
     fn window_of_acks(ledbat: &mut Ledbat, delay: u32) {
         let ack = |delay| AckSample {
             one_way: Some(OneWayDelay::between(1_000_000, 5000 + delay)),

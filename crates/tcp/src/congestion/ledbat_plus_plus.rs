@@ -1,7 +1,7 @@
-//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT for background traffic, mended. It goes by round trips, grows no
-//! faster than Reno, shrinks by a factor, and slows down now and then to see the empty path.
+//! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT for background traffic, mended. It goes by round trips, grows
+//! no faster than Reno, shrinks by a factor, and slows down now and then to see the empty path.
 //!
-//! The slowdowns are what makes late comers equal: without one nobody who comes into a queue ever sees the delay without
+//! The slowdowns are what makes late comers equal: without one, a flow that joins a queue never sees the delay without
 //! it (Rossi et al. 2010).
 
 use std::sync::Arc;

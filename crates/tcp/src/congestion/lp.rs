@@ -2,8 +2,8 @@
 //! delay above 15 % of the way from the least to the largest halves the window; a second sign within three round trips
 //! leaves one segment.
 //!
-//! Otherwise it is Reno. It follows the paper; Linux (`tcp_lp.c`) has the same rule, and forgets the least and the largest
-//! delay with each sign.
+//! Otherwise it is Reno. It follows the paper; Linux (`tcp_lp.c`) has the same rule, and forgets the least and the
+//! largest delay with each sign.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
@@ -22,8 +22,8 @@ use crate::registry::Entry;
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// δ: the part of the way from the least to the largest delay above which the path counts as congested. Kuzmanovic and
-    /// Knightly 2003 §IV and Linux: 0.15.
+    /// δ: the part of the way from the least to the largest delay above which the path counts as congested. Kuzmanovic
+    /// and Knightly 2003 §IV and Linux: 0.15.
     pub(super) threshold: Proportion,
     /// γ: the weight of a new delay in the average. Kuzmanovic and Knightly 2003 §IV and Linux: 1/8.
     pub(super) gain: Proportion,
@@ -107,21 +107,18 @@ impl Policy for LowPriority {
         !self.infers(ack.now)
     }
 
-    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         self.params.reduction_of.kept(0.5, event)
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
-    }
-
-    /// It yields, to its own kind too: who sees the queue of another halves.
-    fn shares_equally(&self) -> bool {
-        false
+    /// It yields, also to its own kind: a flow that sees the queue of another halves.
+    fn rules(&self) -> Rules {
+        Rules {
+            ssthresh_unit: self.params.ssthresh_unit,
+            is_cwnd_limited_only: true,
+            unequal_shares: true,
+            ..Rules::default()
+        }
     }
 }
 
@@ -157,7 +154,7 @@ mod tests {
     use super::super::testing::{SMSS, ack_sample, built};
     use super::*;
 
-    /// An ACK at this time whose one-way delay is so many milliseconds.
+    /// An ACK at this time whose one-way delay is `delay` milliseconds.
     fn ack(lp: &mut dyn CongestionControl, millis: u64, delay: u32) -> Bytes {
         let ack = AckSample {
             now: Instant::START + Duration::from_millis(millis),

@@ -1,5 +1,5 @@
-//! The moving average of the share of marked bytes, DCTCP's alpha (RFC 8257 §3.3), by which DCTCP and Prague reduce their
-//! windows.
+//! The moving average of the share of marked bytes, DCTCP's alpha (RFC 8257 §3.3), by which DCTCP and Prague reduce
+//! their windows.
 
 use units::{Bytes, Seq};
 

@@ -1,8 +1,8 @@
 //! Congestion control: the only part of the sender that changes cwnd and ssthresh.
 //!
 //! The endpoint reports acknowledged data ([`AckSample`]) and losses or marks ([`CongestionEvent`]), and reads the
-//! window. Congestion control knows no sequence numbers but those of an ACK, and nothing of retransmissions: they are the
-//! recovery's.
+//! window. Congestion control knows no sequence numbers but those of an ACK, and nothing of retransmissions: they are
+//! the recovery's.
 //!
 //! Read `reno.rs` first. `window.rs` has what all share: the window with its fraction, and what a reduction is of;
 //! `classic.rs` is slow start, congestion avoidance and reduction around a [policy](classic::Policy); `layer.rs` lays
@@ -13,6 +13,7 @@ mod draws;
 mod increase;
 mod layer;
 mod marked_share;
+mod pace;
 mod proportion;
 mod queueing_delay;
 mod round_trips;
@@ -20,11 +21,13 @@ mod round_trips;
 mod testing;
 mod window;
 
-use units::{Bytes, Duration, Instant, Rate, Seq};
+use units::{Bytes, Duration, Instant, Seq};
 
 use crate::registry::algorithms;
 pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
 pub use crate::timestamp::OneWayDelay;
+pub use pace::Pace;
+pub(crate) use pace::quantum;
 
 algorithms! {
     /// The congestion controls.
@@ -72,14 +75,12 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// The connection is established: its segment size and its first window are known.
     fn start(&mut self, smss: Bytes, initial_window: Bytes);
 
-    /// The handshake has measured a round trip; called after [`start`](CongestionControl::start).
-    fn on_handshake(&mut self, _rtt: Duration) {}
-
-    /// A number that differs from connection to connection, for choices that are to be random: an endpoint draws no random
-    /// numbers. Called before [`start`](CongestionControl::start).
+    /// A number that differs from connection to connection, for random choices: an endpoint draws no random numbers.
+    /// Called before [`start`](CongestionControl::start).
     fn seed(&mut self, _seed: u64) {}
 
-    /// What it is to be told of beyond ACKs and congestion events, and what it takes over from other parts.
+    /// The events that it observes besides ACKs and congestion events, and the tasks that it takes over from other
+    /// parts.
     fn traits(&self) -> Traits {
         Traits::default()
     }
@@ -95,21 +96,12 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// [`observes_sends`](Traits::observes_sends).
     fn on_sent(&mut self, _sent: &SendEvent) {}
 
-    /// A segment was marked as lost. Called before [`on_delivery`](CongestionControl::on_delivery), and only where
-    /// [`observes_deliveries`](Traits::observes_deliveries).
-    fn on_segment_lost(&mut self, _lost: &LostSegment) {}
-
-    /// An ACK was judged, whatever it acknowledges and in whatever state the sender is: recovery has marked what is
-    /// lost, and the windows have followed. Called only where [`observes_deliveries`](Traits::observes_deliveries).
-    fn on_delivery(&mut self, _sample: &DeliverySample) {}
-
-    /// The rate at which segments leave, where the algorithm sets it. Asked only where it [`paces`](Traits::paces); the
-    /// key `pacing` of the profile does not count then.
-    fn pace(&self) -> Option<Pace> {
+    /// The model of the path, where the algorithm has one.
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
         None
     }
 
-    /// Duplicate or selective ACKs tell of a loss: fast recovery begins, and the window is reduced.
+    /// Duplicate or selective ACKs report a loss: fast recovery begins, and the window is reduced.
     ///
     /// No congestion event raises cwnd. It leaves ssthresh at the smaller of cwnd and FlightSize at most, or at two
     /// segments where that is more (RFC 5681 equation 4); only an algorithm that has measured the path sets ssthresh to
@@ -123,15 +115,9 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     fn on_mark(&mut self, event: &CongestionEvent) {
         let before = self.cwnd();
         self.on_loss(event);
-        // No recovery follows: what `on_loss` adds for segments that have left the network is taken off again, and a
-        // window of one segment stays one, though ssthresh is two.
+        // No recovery follows: the inflation of `on_loss` for segments that have left the network is taken off again,
+        // and a window of one segment stays one, though ssthresh is two.
         self.on_recovery_exit(self.ssthresh().min(before));
-    }
-
-    /// Whether the algorithm itself sends less than it might, to measure something: until what is in flight is delivered,
-    /// delivery-rate samples then count as limited by the application.
-    fn limits_itself(&self) -> bool {
-        false
     }
 
     /// Fast recovery has ended, and the recovery algorithm sets this window.
@@ -140,21 +126,11 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// Sets both windows: a reduction was in error and is undone, or another part of the sender knows better.
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes);
 
-    /// The time without sending that ends `now` is not idle time: it was a spurious timeout, whose reduction is undone
-    /// (RFC 4015 §3.1 step 10).
-    fn reset_idle_time(&mut self, _now: Instant) {}
-
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
 
     /// The slow-start threshold; [`Bytes::MAX`] until there was a loss.
     fn ssthresh(&self) -> Bytes;
-
-    /// Whether connections of it that share a link get equal shares, whatever their windows and whenever they began. Where
-    /// an algorithm by its nature does not see to that, its file says why.
-    fn shares_equally(&self) -> bool {
-        true
-    }
 
     /// Whether the window is below the threshold (RFC 5681 §3.1).
     fn in_slow_start(&self) -> bool {
@@ -162,38 +138,51 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     }
 }
 
-/// What a congestion control is to be told of, and what it takes over from other parts of the sender. Most go by ACKs and
-/// losses alone, and what they do not ask for costs nothing.
+/// A model of the path, from which an algorithm derives its window and a rate (BBR).
+pub trait PathModel {
+    /// The handshake has measured a round trip; called after [`start`](CongestionControl::start).
+    fn on_handshake(&mut self, rtt: Duration);
+
+    /// An ACK was judged, whatever it acknowledges and in whatever state the sender is: recovery has marked the lost
+    /// segments, of which `lost` are new, and the windows have followed. Called only where
+    /// [`observes_deliveries`](Traits::observes_deliveries).
+    fn on_delivery(&mut self, sample: &DeliverySample, lost: &[LostSegment]);
+
+    /// The rate at which segments leave. It replaces the key `pacing` of the profile where the algorithm
+    /// [`paces`](Traits::paces).
+    fn pace(&self) -> Pace;
+
+    /// Whether the algorithm itself sends less than it might, to measure the path. Delivery-rate samples then count as
+    /// limited by the application, until the data in flight are delivered.
+    fn limits_itself(&self) -> bool;
+}
+
+/// The events that a congestion control observes, and the tasks that it takes over from other parts of the sender. Most
+/// observe ACKs and losses alone, and other events cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
-    /// It is told of each segment with data that is sent ([`CongestionControl::on_sent`]).
+    /// It observes each segment with data that is sent ([`CongestionControl::on_sent`]).
     pub observes_sends: bool,
-    /// It is told what each ACK delivers, at what rate, and what is lost ([`CongestionControl::on_delivery`]).
+    /// It observes the data that each ACK delivers, their rate, and the losses ([`PathModel::on_delivery`]).
     pub observes_deliveries: bool,
     /// Its window counts in recovery too: recovery adds nothing to it, takes nothing off, and sets no other.
     pub governs_recovery: bool,
-    /// It sets a rate at which segments leave ([`CongestionControl::pace`]).
+    /// It sets a rate at which segments leave ([`PathModel::pace`]).
     pub paces: bool,
-    /// It is told of every ACK that counts marks ([`CongestionControl::on_mark`]) and decides how often they reduce the
-    /// window; all others hear of the first in each window of data.
+    /// It observes every ACK that counts marks ([`CongestionControl::on_mark`]) and decides how often they reduce the
+    /// window; all others observe the first in each window of data.
     pub governs_marks: bool,
+    /// Connections of it that share a link need not get equal shares; its file says why. All others do, whatever their
+    /// windows and whenever they began.
+    pub unequal_shares: bool,
 }
 
-/// A rate at which segments leave, and in what portions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// The rate of the data.
-    pub rate: Rate,
-    /// Data that may leave at once, one segment at least; the pause after them makes up for it.
-    pub quantum: Bytes,
-}
-
-/// What an ACK tells of the network, for algorithms that go by the delivery rate.
+/// The delivery of data as an ACK reports it, for algorithms based on the delivery rate.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliverySample {
     /// When the ACK came.
     pub now: Instant,
-    /// Data that it is the first to tell of, cumulatively or selectively.
+    /// Data that it is the first to report, cumulatively or selectively.
     pub newly_delivered: Bytes,
     /// Data that were marked as lost since the last sample.
     pub newly_lost: Bytes,
@@ -225,9 +214,9 @@ pub struct DeliverySample {
 pub enum LossPhase {
     /// No loss is being repaired.
     Open,
-    /// Losses that ACKs told of are being repaired.
+    /// Losses that ACKs have reported are being repaired.
     FastRecovery,
-    /// Losses that the timer told of are being repaired.
+    /// Losses that the timer has found are being repaired.
     AfterTimeout,
 }
 
@@ -244,17 +233,17 @@ pub struct AckSample {
     pub flight: Bytes,
     /// The round-trip time that it measured, if it measured one.
     pub rtt: Option<Duration>,
-    /// The round-trip time of the newest segment that it acknowledges and no SACK has told of before, where none was sent
-    /// again: the delay of a delayed ACK is not part of it (Linux' `ca_rtt_us`).
+    /// The round-trip time of the newest segment that it acknowledges and no SACK has reported before, where none was
+    /// sent again: the delay of a delayed ACK is not part of it (Linux' `ca_rtt_us`).
     pub newest_rtt: Option<Duration>,
-    /// The round-trip time of the last segment that it acknowledges, if that one was sent once, whatever became of those
-    /// before it (Vegas of ns-2; Karn's rule does without it).
+    /// The round-trip time of the last segment that it acknowledges, if that one was sent once, whatever became of
+    /// those before it (Vegas of ns-2; Karn's rule does without it).
     pub last_rtt: Option<Duration>,
     /// The one-way delay of what it acknowledges, where timestamps are agreed.
     pub one_way: Option<OneWayDelay>,
-    /// Of the data that it tells of, those that the peer reports as marked (RFC 3168, RFC 8257, RFC 9768): with classic ECN
-    /// all that an ACK with an echo tells of, with Accurate ECN as many as it counts. They are left out of `acked` where
-    /// that lets the window grow.
+    /// Of the data that it reports, those that the peer reports as marked (RFC 3168, RFC 8257, RFC 9768): with classic
+    /// ECN all data that an ACK with an echo reports, with Accurate ECN the number of bytes that it counts. They are
+    /// left out of `acked` where that lets the window grow.
     pub marked: Bytes,
     /// Its acknowledgment number, which is SND.UNA now.
     pub number: Seq,
@@ -262,8 +251,8 @@ pub struct AckSample {
     pub nxt: Seq,
 }
 
-/// Whether a flight fills the window, so that no further segment fits. A window that is not filled says nothing about the
-/// path and must not grow (RFC 2861, RFC 7661 §4.3, RFC 9438 §5.8).
+/// Whether a flight fills the window, so that no further segment fits. A window that is not filled says nothing about
+/// the path and must not grow (RFC 2861, RFC 7661 §4.3, RFC 9438 §5.8).
 fn is_cwnd_limited(cwnd: Bytes, flight: Bytes, smss: Bytes) -> bool {
     flight + smss > cwnd
 }
@@ -286,6 +275,17 @@ pub struct SendEvent {
     pub advertised: Bytes,
     /// The retransmission timer's length: RFC 2861 and RFC 5681 §4.1 measure idle time by it.
     pub rto: Duration,
+    /// The end of the last spurious timeout whose reaction was undone: the time before it is no idle time (RFC 4015
+    /// §3.1 step 10).
+    pub busy_until: Instant,
+}
+
+impl SendEvent {
+    /// Time since the sender was last active, where it sent its last segment at `last_sent`.
+    #[must_use]
+    pub fn idle_since(&self, last_sent: Instant) -> Duration {
+        self.now.saturating_since(last_sent.max(self.busy_until))
+    }
 }
 
 /// A sign of congestion, and the state of the sender when it was found, before any reduction.
@@ -296,7 +296,7 @@ pub struct SendEvent {
 pub struct CongestionEvent {
     /// When it was found.
     pub now: Instant,
-    /// What told of it.
+    /// The signal.
     pub signal: CongestionSignal,
     /// The congestion window: the one in use, without what recovery adds to it. Where segments have their own timers
     /// (TCP-PR) or the window was held (TCP-Aix), it is the window under which the lost segment was sent.
@@ -308,10 +308,10 @@ pub struct CongestionEvent {
     pub pipe: Bytes,
 }
 
-/// What tells a sender of congestion.
+/// A signal of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionSignal {
-    /// A loss that duplicate or selective ACKs tell of (RFC 5681 §3.2).
+    /// A loss that duplicate or selective ACKs report (RFC 5681 §3.2).
     Loss,
     /// The retransmission timer (RFC 5681 §3.1).
     Timeout {
@@ -320,7 +320,7 @@ pub enum CongestionSignal {
     },
     /// An echoed congestion mark, one signal a round trip, which counts as a loss (RFC 3168 §6.1.2).
     EcnEcho,
-    /// Marks, each of which is told of: [`AckSample::marked`] says how many bytes had them (RFC 8257 §3.2, RFC 9768).
+    /// Marks, each of which is reported: [`AckSample::marked`] is the number of marked bytes (RFC 8257 §3.2, RFC 9768).
     CountedMarks,
 }
 
@@ -333,7 +333,7 @@ impl CongestionEvent {
         self.cwnd.min(self.flight)
     }
 
-    /// Whether the retransmission timer tells of it.
+    /// Whether the signal is the retransmission timer.
     #[must_use]
     pub const fn is_timeout(&self) -> bool {
         matches!(self.signal, CongestionSignal::Timeout { .. })

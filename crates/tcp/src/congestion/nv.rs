@@ -1,6 +1,6 @@
-//! TCP-NV (Brakmo 2010, Linux `tcp_nv.c`): Vegas for data centres. The rate that the last round trips reached, times the
-//! shortest round trip, is the window that the path needs; ten segments more may wait, and what is above is taken off by
-//! three tenths at a time.
+//! TCP-NV (Brakmo 2010, Linux `tcp_nv.c`): Vegas for data centres. The rate that the last round trips reached, times
+//! the shortest round trip, is the window that the path needs; ten segments more may wait, and what is above is taken
+//! off by three tenths at a time.
 //!
 //! Decisions wait for enough samples, as one round trip of a fast network says little. Meant for networks in which all
 //! flows are NV.
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use units::text::Segments;
 use units::{Bytes, Duration, Instant, Seq};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::draws::Draws;
 use super::increase::Increase;
 use super::proportion::Proportion;
@@ -134,7 +134,7 @@ impl Nv {
     fn apply(&mut self, window: &mut Window, decision: &Decision) {
         match *decision {
             Decision::Undecided => {
-                // Growth on too few samples goes on for ten round trips at most.
+                // Growth on too few samples continues for ten round trips at most.
                 self.may_grow &= self.rounds <= STOP_ROUNDS;
                 return;
             }
@@ -183,18 +183,29 @@ impl Policy for Nv {
         self.may_grow
     }
 
-    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         self.restart();
         self.may_grow = false;
         self.params.reduction_of.kept(self.params.loss.0, event)
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         self.slowness = (self.slowness + 1).min(MOST_SLOWNESS);
-        let kept = self.kept(window, event);
+        let kept = self.ssthresh_on_loss(window, event);
         // Slow start brings the window back.
         self.may_grow = true;
         kept
+    }
+
+    /// A flow that has just one round trip's samples decides by other rules than one with sixty of them, and the
+    /// shortest round trip of a late comer has a queue in it.
+    fn rules(&self) -> Rules {
+        Rules {
+            ssthresh_unit: self.params.ssthresh_unit,
+            is_cwnd_limited_only: true,
+            unequal_shares: true,
+            ..Rules::default()
+        }
     }
 
     fn on_restore(&mut self) {
@@ -203,20 +214,6 @@ impl Policy for Nv {
 
     fn seed(&mut self, seed: u64) {
         self.draws = Draws::of(seed);
-    }
-
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
-    }
-
-    /// A flow that has just one round trip's samples decides by other rules than one with sixty of them, and the shortest
-    /// round trip of a late comer has a queue in it.
-    fn shares_equally(&self) -> bool {
-        false
     }
 }
 

@@ -1,10 +1,11 @@
-//! Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP's reduction for the public Internet, by the requirements
-//! on users of L4S (RFC 9331 §4).
+//! Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP's reduction for the public Internet, by the
+//! requirements on users of L4S (RFC 9331 §4).
 //!
 //! It sends ECT(1) and counts marks by Accurate ECN (`l4s = true` and `ecn = "accurate"` in a profile). Unlike DCTCP:
 //!
 //! - flows do not depend on their round trips below a virtual one of 25 ms: they grow by one segment, reduce once and
-//!   update their average in each of those, as if they had it (draft §2.4.3). It sets in a few round trips after slow start;
+//!   update their average in each of those, as if they had it (draft §2.4.3). It sets in a few round trips after slow
+//!   start;
 //! - the window grows with every ACK by what was not marked, also right after a reduction, as marks come all the time;
 //! - a peer or path with classic ECN only, and any loss, halve the window as with Reno (RFC 9331 §4.3).
 
@@ -14,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::marked_share::MarkedShare;
 use super::proportion::Proportion;
@@ -88,8 +89,8 @@ impl Prague {
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
     }
 
-    /// The part of the window that counted marks leave: all of it where they have reduced it within this round trip, the
-    /// virtual one if that counts.
+    /// The part of the window that counted marks leave: all of it where they have reduced it within this round trip,
+    /// the virtual one if that counts.
     fn reduce(&mut self, now: Instant) -> f64 {
         let own = self.srtt.unwrap_or(Duration::ZERO);
         let period = if self.is_independent() { self.params.virtual_rtt } else { own };
@@ -102,8 +103,8 @@ impl Prague {
 }
 
 impl Policy for Prague {
-    /// A segment for each virtual round trip of the window that the virtual round trip would have: (RTT/virtual)² of one
-    /// for each real one.
+    /// A segment for each virtual round trip of the window that the virtual round trip would have: (RTT/virtual)² of
+    /// one for each real one.
     fn alpha(&mut self, _: &Window, _: &AckSample) -> Alpha {
         let srtt = self.srtt.filter(|_| self.is_independent());
         srtt.map_or(Alpha::ONE, |srtt| {
@@ -125,7 +126,7 @@ impl Policy for Prague {
         }
     }
 
-    fn kept(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
         self.rounds.get_or_insert(0);
         match event.signal {
             CongestionSignal::CountedMarks => ReductionOf::Cwnd.kept(self.reduce(event.now), event),
@@ -133,19 +134,15 @@ impl Policy for Prague {
         }
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let kept = self.kept(window, event);
+    fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        let kept = self.ssthresh_on_loss(window, event);
         // Slow start follows.
         self.rounds = None;
         kept
     }
 
-    fn governs_marks(&self) -> bool {
-        true
-    }
-
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, governs_marks: true, ..Rules::default() }
     }
 
     /// As Linux: every segment acknowledged adds one, however few the ACKs.

@@ -179,7 +179,7 @@ mod tests {
         AckSample { acked: SMSS, segments: 1, flight, number: seq, nxt: seq, ..AckSample::default() }
     }
 
-    /// A loss with so many segments in flight, which fill the window.
+    /// A loss with `segments` segments in flight, which fill the window.
     fn lose(reno: &mut Reno, flight: Bytes) {
         reno.on_restore(flight, reno.ssthresh());
         reno.on_loss(&loss(flight));

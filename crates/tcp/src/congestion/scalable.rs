@@ -1,5 +1,5 @@
-//! Scalable TCP (Kelly 2003): each acknowledged segment adds a fixed part of a segment, and a loss takes a fixed part of
-//! the window, so that the time from one loss to the next is the same number of round trips at any rate.
+//! Scalable TCP (Kelly 2003): each acknowledged segment adds a fixed part of a segment, and a loss takes a fixed part
+//! of the window, so that the time from one loss to the next is the same number of round trips at any rate.
 //!
 //! A round trip adds a·w segments, and w(p) = (a/b)/p: 0.08/p with Kelly's a and b.
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 use units::text::Segments;
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, Window};
@@ -21,7 +21,8 @@ use crate::registry::Entry;
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The part of a segment that each acknowledged segment adds. Kelly 2003 §3 and Linux (`TCP_SCALABLE_AI_CNT`): 0.01.
+    /// The part of a segment that each acknowledged segment adds. Kelly 2003 §3 and Linux (`TCP_SCALABLE_AI_CNT`):
+    /// 0.01.
     pub(super) a: Proportion,
     /// The part that a loss takes off. Kelly 2003 §3 and Linux (`TCP_SCALABLE_MD_SCALE`): 1/8.
     pub(super) b: Proportion,
@@ -70,13 +71,13 @@ impl Policy for Scalable {
         Alpha::new((self.params.a.0 * window.segments()).max(least))
     }
 
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let part = if self.is_standard(window) { 0.5 } else { self.params.b.0 };
         self.params.reduction_of.kept(1.0 - part, event)
     }
 
-    fn validates(&self) -> bool {
-        true
+    fn rules(&self) -> Rules {
+        Rules { is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 

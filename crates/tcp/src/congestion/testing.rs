@@ -15,21 +15,21 @@ pub(super) fn built(id: &str, keys: Value) -> Box<dyn CongestionControl> {
     congestion
 }
 
-/// An ACK of so many bytes, with so much in flight before it.
+/// An ACK of `acked` bytes, with `flight` bytes in flight before it.
 pub(super) fn ack_sample(acked: Bytes, flight: Bytes) -> AckSample {
     let seq = Seq::default();
     let segments = acked.whole(SMSS) as u32;
     AckSample { acked, segments, flight, number: seq, nxt: seq, ..AckSample::default() }
 }
 
-/// So many segments are acknowledged one by one, the window full.
+/// `segments` segments are acknowledged one by one, the window full.
 pub(super) fn ack(congestion: &mut dyn CongestionControl, segments: u64) {
     for _ in 0..segments {
         congestion.on_ack(&ack_sample(SMSS, congestion.cwnd()));
     }
 }
 
-/// A loss that SACKs or duplicate ACKs tell of, with a full window in flight.
+/// A loss that SACKs or duplicate ACKs report, with a full window in flight.
 pub(super) fn loss(flight: Bytes) -> CongestionEvent {
     event(CongestionSignal::Loss, flight)
 }
@@ -53,7 +53,7 @@ fn event(signal: CongestionSignal, flight: Bytes) -> CongestionEvent {
     CongestionEvent { now: Instant::START, signal, cwnd: flight, flight, pipe: flight }
 }
 
-/// A loss with so many segments in flight, which are the window, is found and repaired.
+/// A loss with `segments` segments in flight, which are the window, is found and repaired.
 pub(super) fn reduced(congestion: &mut dyn CongestionControl, segments: u64) {
     congestion.on_restore(SMSS * segments, congestion.ssthresh());
     congestion.on_loss(&loss(SMSS * segments));
@@ -139,5 +139,6 @@ pub(super) fn send_event(at: Duration, flight: Bytes, application_limited: bool)
         application_limited,
         advertised: Bytes(65_535),
         rto: Duration::from_secs(1),
+        busy_until: Instant::START,
     }
 }

@@ -21,11 +21,11 @@ use crate::registry::{Entry, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Below so many segments in queues the window grows; 1 (Brakmo and Peterson 1995).
+    /// Queued segments below which the window grows; 1 (Brakmo and Peterson 1995).
     pub alpha: f64,
-    /// Above so many it shrinks; 3 (Brakmo and Peterson 1995).
+    /// Queued segments above which it shrinks; 3 (Brakmo and Peterson 1995).
     pub beta: f64,
-    /// Above so many slow start ends; 1 (Brakmo and Peterson 1995).
+    /// Queued segments above which slow start ends; 1 (Brakmo and Peterson 1995).
     pub gamma: f64,
     /// The part that the end of slow start takes off. 1/8, as in Vegas of NetBSD and ns.
     pub(super) slow_start_exit: Proportion,
@@ -163,12 +163,12 @@ impl Vegas {
         }
     }
 
-    /// Two segments, so that ACKs go on.
+    /// Two segments, so that ACKs continue.
     fn least(&self) -> Bytes {
         self.window.smss * 2
     }
 
-    /// Measures anew: what was sent before tells of another window.
+    /// Measures anew: data sent before belong to another window.
     const fn restart_round(&mut self) {
         self.round = None;
         self.growth = Growth::Doubles;

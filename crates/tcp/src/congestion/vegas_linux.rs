@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
@@ -21,11 +21,11 @@ use crate::registry::{Entry, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Below so many segments in queues the window grows. Linux: 2.
+    /// Queued segments below which the window grows. Linux: 2.
     pub alpha: f64,
-    /// Above so many it shrinks. Linux: 4.
+    /// Queued segments above which it shrinks. Linux: 4.
     pub beta: f64,
-    /// Above so many slow start ends. Linux: 1.
+    /// Queued segments above which slow start ends. Linux: 1.
     pub gamma: f64,
     /// What a loss halves.
     pub reduction_of: ReductionOf,
@@ -90,8 +90,8 @@ impl Policy for VegasLinux {
         self.ended = self.rounds.on_ack(ack).or(self.ended);
     }
 
-    /// In congestion avoidance the window changes here and not ACK by ACK, unless the round trip had two samples or less,
-    /// one of which may be a delayed ACK's (Linux): then this ACK counts as Reno's.
+    /// In congestion avoidance the window changes here and not ACK by ACK, unless the round trip had two samples or
+    /// less, one of which may be a delayed ACK's (Linux): then this ACK counts as Reno's.
     fn before_growth(&mut self, window: &mut Window, ack: &AckSample) -> bool {
         let was_below = window.is_below_ssthresh();
         match (self.ended.take(), self.base_rtt) {
@@ -104,24 +104,21 @@ impl Policy for VegasLinux {
         was_below && window.is_below_ssthresh()
     }
 
-    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         // Linux (`tcp_vegas_state`): measured anew when recovery is over.
         (self.rounds, self.ended) = (Rounds::default(), None);
         self.params.reduction_of.kept(0.5, event)
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
-    }
-
     /// The shortest round trip that a late comer measures has the queue of the others in it, so that it takes more than
     /// they do (Mo, La, Anantharam and Walrand 1999, §III).
-    fn shares_equally(&self) -> bool {
-        false
+    fn rules(&self) -> Rules {
+        Rules {
+            ssthresh_unit: self.params.ssthresh_unit,
+            is_cwnd_limited_only: true,
+            unequal_shares: true,
+            ..Rules::default()
+        }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Vegas as the simulator ns-2 has it (`Agent/TCP/Vegas`), which is a port of USC's NetBSD-Vegas and not the paper's.
 //!
-//! It differs from [`vegas`](super::vegas) in its books: the handshake counts as a round trip; the window of the first round
-//! trip comes one ACK late, so that the growth of that ACK is added to it; a round trip goes on through losses; what an ACK
-//! adds in a round trip is settled at its beginning; a loss keeps whole segments, three quarters rounded up; and slow start
-//! is over with the first fast recovery.
+//! It differs from [`vegas`](super::vegas) in its books: the handshake counts as a round trip; the window of the first
+//! round trip comes one ACK late, so that the growth of that ACK is added to it; a round trip continues through losses;
+//! what an ACK adds in a round trip is settled at its beginning; a loss keeps whole segments, three quarters rounded
+//! up; and slow start is over with the first fast recovery.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::registry::{Entry, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Below so many segments in queues the window grows (`v_alpha_`).
+    /// Queued segments below which the window grows (`v_alpha_`).
     pub alpha: f64,
-    /// Above so many it shrinks (`v_beta_`).
+    /// Queued segments above which it shrinks (`v_beta_`).
     pub beta: f64,
-    /// Above so many slow start ends (`v_gamma_`).
+    /// Queued segments above which slow start ends (`v_gamma_`).
     pub gamma: f64,
     /// The window that the first ACK of data sets, in segments (`windowInit_` with `delay_growth_`).
     pub first_window: u32,
@@ -102,8 +102,8 @@ impl VegasNs2 {
         }
     }
 
-    /// Segments between the last one that is acknowledged and the next one to send, as ns-2 counts them: one more than are
-    /// outstanding.
+    /// Segments between the last one that is acknowledged and the next one to send, as ns-2 counts them: one more than
+    /// are outstanding.
     fn in_transit(&self, ack: &AckSample) -> f64 {
         f64::from(ack.nxt.since(ack.number)) / self.window.smss.0 as f64 + 1.0
     }
@@ -160,8 +160,8 @@ impl VegasNs2 {
     }
 }
 
-/// Segments of the window that may be unused where an ACK opens it: a sender that does not keep up with its window gets no
-/// larger one (tcp-vegas.cc, `recv`; `in_transit` counts one more than are outstanding).
+/// Segments of the window that may be unused where an ACK opens it: a sender that does not keep up with its window gets
+/// no larger one (tcp-vegas.cc, `recv`; `in_transit` counts one more than are outstanding).
 const UNUSED: f64 = 2.0;
 
 impl CongestionControl for VegasNs2 {

@@ -1,5 +1,6 @@
 //! TCP Veno (Fu and Liew 2003): Vegas' estimate of the segments in queues tells losses of the air from losses of
-//! congestion. Where fewer than β wait, a loss takes a fifth and not a half; where more do, the window grows half as fast.
+//! congestion. Where fewer than β wait, a loss takes a fifth and not a half; where more do, the window grows half as
+//! fast.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
@@ -18,7 +19,7 @@ use crate::registry::{Entry, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// From so many segments in queues on the path counts as congested. Fu and Liew 2003 §III-A and Linux: 3.
+    /// Queued segments from which the path counts as congested. Fu and Liew 2003 §III-A and Linux: 3.
     pub beta: f64,
     /// The part that a loss takes where the path is not congested. Fu and Liew 2003 §III-B and Linux: 1/5.
     pub(super) random_loss: Proportion,
@@ -51,7 +52,7 @@ struct Veno {
 }
 
 impl Veno {
-    /// Fu and Liew 2003 equation 1: N, the segments that wait, of a window of so many.
+    /// Fu and Liew 2003 equation 1: N, the segments of a window that wait in a queue.
     fn is_congested(&self, window: &Window) -> bool {
         let waiting = self.rtts.map_or(0.0, |(base, last)| {
             window.segments() * (1.0 - base.as_secs_f64() / last.as_secs_f64().max(LEAST))
@@ -72,22 +73,18 @@ impl Policy for Veno {
         }
     }
 
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let part = if self.is_congested(window) { 0.5 } else { self.params.random_loss.0 };
         self.params.reduction_of.kept(1.0 - part, event)
     }
 
     /// §III-B: what a timeout does is left as it is in Reno.
-    fn kept_by_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         self.params.reduction_of.kept(0.5, event)
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 
@@ -121,7 +118,7 @@ mod tests {
 
     const BASE: Duration = Duration::from_millis(100);
 
-    /// Twenty segments, of which so many wait.
+    /// Twenty segments, of which `waiting` wait.
     fn with_waiting(waiting: u64) -> Box<dyn CongestionControl> {
         let mut veno = built(ENTRY.id, json!({}));
         veno.on_restore(SMSS * 20, SMSS * 2);

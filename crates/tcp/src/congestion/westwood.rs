@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, Window};
@@ -114,7 +114,7 @@ impl Policy for Westwood {
     }
 
     /// The estimate, even where it lies above the window; without one half of what was in use, as a standard TCP.
-    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         let kept = match (self.bandwidth, self.least_rtt) {
             (Some(bandwidth), Some(rtt)) => Bytes((bandwidth * rtt.as_secs_f64()) as u64),
             _ => ReductionOf::Smaller.kept(0.5, event),
@@ -125,9 +125,9 @@ impl Policy for Westwood {
         kept
     }
 
-    /// Most recoveries end at ssthresh, which may be an estimate above the window: slow start goes on up to there.
-    fn after_recovery(&self, window: &Window, wanted: Bytes) -> Bytes {
-        wanted.min(window.cwnd())
+    /// Most recoveries end at ssthresh, which may be an estimate above the window: slow start continues up to there.
+    fn rules(&self) -> Rules {
+        Rules { keeps_window_at_exit: true, ..Rules::default() }
     }
 }
 
@@ -218,7 +218,7 @@ mod tests {
         // The first goes an eighth of the way to the new sample, the second an eighth of that.
         assert_eq!((westwood.first_filter, westwood.bandwidth), (Some(9000.0), Some(8125.0)));
         westwood.least_rtt = Some(RTT);
-        assert_eq!(westwood.kept(&Window::UNSET, &loss(SMSS * 20)), Bytes(812));
+        assert_eq!(westwood.ssthresh_on_loss(&Window::UNSET, &loss(SMSS * 20)), Bytes(812));
         assert_eq!(westwood.least_rtt, None);
     }
 

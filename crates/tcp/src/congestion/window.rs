@@ -8,8 +8,8 @@ use super::CongestionEvent;
 
 /// The congestion window and the slow-start threshold of a connection.
 ///
-/// The window keeps fractions of a byte: one ACK adds SMSS·SMSS/cwnd to it, which is less than a byte once the window is
-/// larger than the square of a segment, and what each ACK would lose adds up to a third of the growth long before.
+/// The window keeps fractions of a byte: one ACK adds SMSS·SMSS/cwnd to it, which is less than a byte once the window
+/// is larger than the square of a segment, and what each ACK would lose adds up to a third of the growth long before.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     /// The segment size.

@@ -1,15 +1,16 @@
-//! What a window that is not full means in Linux (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_restart`), after
-//! RFC 2861 and RFC 7661: in slow start it grows up to twice what was in use, and in congestion avoidance only where it
-//! was full at some time in the last round trip. Idle, it is halved for each timer's length, to the first window.
+//! What a window that is not full means in Linux (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_restart`),
+//! after RFC 2861 and RFC 7661: in slow start it grows up to twice what was in use, and in congestion avoidance only
+//! where it was full at some time in the last round trip. Idle, it is halved for each timer's length, to the first
+//! window.
 //!
-//! A rule over another algorithm: that is told of a full window or of an empty one.
+//! A rule over another algorithm: it reports a full window or an empty one.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl, SendEvent, is_cwnd_limited};
@@ -46,7 +47,8 @@ struct WindowUsage {
     acked: Bytes,
     round_ends: Bytes,
     last_sent: Option<Instant>,
-    /// When the window was last full (`snd_cwnd_stamp`), and the most that was outstanding since then (`snd_cwnd_used`).
+    /// When the window was last full (`snd_cwnd_stamp`), and the most that was outstanding since then
+    /// (`snd_cwnd_used`).
     full_at: Instant,
     used: Bytes,
 }
@@ -74,11 +76,11 @@ impl WindowUsage {
     }
 
     /// `tcp_cwnd_restart`: halved for each timer's length that was idle beyond the first.
-    fn restart(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent, last: Instant) {
+    fn restart(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent, idle: Duration) {
         let least = self.initial_window.min(inner.cwnd());
         let mut cwnd = inner.cwnd();
         let kept = inner.ssthresh().max(three_quarters(cwnd));
-        let mut idle = (sent.now - last).saturating_sub(sent.rto);
+        let mut idle = idle.saturating_sub(sent.rto);
         while !idle.is_zero() && cwnd > least {
             cwnd = self.smss * (cwnd.whole(self.smss) / 2);
             idle = idle.saturating_sub(sent.rto);
@@ -142,21 +144,16 @@ impl Rule for WindowUsage {
     }
 
     fn on_sent(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent) {
-        let last = self.last_sent.replace(sent.now);
-        let idle = last.filter(|last| sent.now - *last > sent.rto && sent.flight == sent.len);
-        if let Some(last) = idle.filter(|_| self.after_idle && !sent.retransmission) {
-            self.restart(inner, sent, last);
+        let idle = self.last_sent.replace(sent.now).map(|last| sent.idle_since(last));
+        let idle = idle.filter(|idle| *idle > sent.rto && sent.flight == sent.len);
+        if let Some(idle) = idle.filter(|_| self.after_idle && !sent.retransmission) {
+            self.restart(inner, sent, idle);
         }
         if !sent.retransmission {
             self.sent += sent.len;
             self.judge(inner, sent);
         }
         inner.on_sent(sent);
-    }
-
-    fn reset_idle_time(&mut self, inner: &mut dyn CongestionControl, now: Instant) {
-        self.last_sent = self.last_sent.map(|_| now);
-        inner.reset_idle_time(now);
     }
 }
 
@@ -174,12 +171,10 @@ pub const ENTRY: Entry<dyn CongestionControl> = Entry {
 
 #[cfg(test)]
 mod tests {
-    use units::Duration;
-
     use super::super::testing::{SMSS, ack_sample, built, send_event};
     use super::*;
 
-    /// A fresh connection with a first window of ten segments that has sent so many.
+    /// A fresh connection with a first window of ten segments that has sent `segments`.
     fn having_sent(segments: u64, keys: serde_json::Value) -> Box<dyn CongestionControl> {
         let mut congestion = built(ENTRY.id, keys);
         congestion.start(SMSS, SMSS * 10);

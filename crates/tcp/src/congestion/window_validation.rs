@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl, SendEvent, is_cwnd_limited};
@@ -57,10 +57,10 @@ impl WindowValidation {
     }
 
     /// The sender has been idle.
-    fn decay(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent, last: Instant) {
+    fn decay(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent, idle: Duration) {
         let mut cwnd = inner.cwnd();
         let kept = three_quarters(cwnd);
-        for _ in 0..(sent.now - last).as_nanos() / sent.rto.as_nanos().max(1) {
+        for _ in 0..idle.as_nanos() / sent.rto.as_nanos().max(1) {
             cwnd = (cwnd.min(sent.advertised) / 2).max(self.smss);
             if cwnd == self.smss {
                 break;
@@ -111,19 +111,15 @@ impl Rule for WindowValidation {
         inner.on_sent(sent);
         match self.last.replace(sent.now) {
             None => self.forget_use(sent.now),
-            Some(last) if self.params.idle && sent.now - last >= sent.rto => self.decay(inner, sent, last),
+            Some(last) if self.params.idle && sent.idle_since(last) >= sent.rto => {
+                self.decay(inner, sent, sent.idle_since(last));
+            }
             Some(_) => {}
         }
         // What is sent again is no new load, and recovery has its own idea of the window.
         if !sent.retransmission {
             self.judge_use(inner, sent);
         }
-    }
-
-    /// RFC 4015 §3.1 step 10 sets `T_last`.
-    fn reset_idle_time(&mut self, inner: &mut dyn CongestionControl, now: Instant) {
-        self.last = self.last.map(|_| now);
-        inner.reset_idle_time(now);
     }
 }
 
@@ -142,7 +138,6 @@ pub const ENTRY: Entry<dyn CongestionControl> = Entry {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use units::Duration;
 
     use super::super::testing::{SMSS, ack_sample, built, send_event};
     use super::*;

@@ -1,5 +1,5 @@
 //! YeAH-TCP (Baiocchi, Castellani and Vacirca 2007): fast as Scalable TCP while few segments wait in queues, as Reno
-//! otherwise; a queue of more than 80 of its own is taken out of the window before losses tell of it.
+//! otherwise; a queue of more than 80 of its own is taken out of the window before losses report it.
 //!
 //! Beside greedy flows it is Reno: it keeps count of the window that Reno would have, and goes no lower.
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::text::Segments;
 use units::{Bytes, Duration};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{Alpha, ReductionOf, Window};
@@ -121,7 +121,7 @@ impl Policy for Yeah {
     }
 
     /// §3.3: what waited is taken off, an eighth at least and half at most; beside greedy flows half.
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let w = window.segments();
         let part = if self.slow_rounds < RHO { (self.queued / w).clamp(0.125, 0.5) } else { 0.5 };
         self.fast_rounds = 0;
@@ -129,8 +129,8 @@ impl Policy for Yeah {
         self.params.reduction_of.kept(1.0 - part, event)
     }
 
-    fn validates(&self) -> bool {
-        true
+    fn rules(&self) -> Rules {
+        Rules { is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
 
     const BASE: Duration = Duration::from_millis(100);
 
-    /// So many segments, after a round trip of 100 ms and some of so much.
+    /// A window of `segments` segments, after a round trip of 100 ms and `rounds` of `rtt`.
     fn with_rtt(segments: u64, rtt: Duration, rounds: u32) -> Box<dyn CongestionControl> {
         let mut yeah = built(ENTRY.id, json!({}));
         yeah.on_restore(SMSS * 10, SMSS * 2);

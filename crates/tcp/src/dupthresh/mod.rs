@@ -35,17 +35,17 @@ pub trait DupThresh: std::fmt::Debug + Send {
     /// Segments arrived out of order: what seemed missing came, or had been sent again in vain.
     fn on_reordering(&mut self, _reordering: &Reordering) {}
 
-    /// SACKs show that a segment came behind others sent after it, so many segments beyond it.
+    /// SACKs show that a segment arrived after others sent after it, up to `segments` segments beyond it.
     fn on_overtaken(&mut self, _segments: u32) {}
 
-    /// The retransmission timer ran out.
+    /// The retransmission timer has expired.
     fn on_timeout(&mut self) {}
 }
 
 /// A gap at the receiver that was closed by nothing but patience.
 #[derive(Clone, Copy, Debug)]
 pub struct Reordering {
-    /// How many duplicate ACKs told of the gap until it was closed.
+    /// Number of duplicate ACKs that reported the gap until it was closed.
     pub extent: u32,
     /// Whether the missing segment had been sent again, needlessly.
     pub retransmitted: bool,

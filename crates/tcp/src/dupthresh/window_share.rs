@@ -1,4 +1,4 @@
-//! A duplicate for each so many segments of the window, and three at the least: ns-2's `numdupacksFrac_` of 2002. Where a
+//! A duplicate for each few segments of the window, and three at the least: ns-2's `numdupacksFrac_` of 2002. Where a
 //! window has many hundred segments, a few that overtake one another are no loss, and to wait for more costs little.
 
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use crate::registry::{Entry, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// R: at most so many windows of duplicates. Landström 2008 §4.6: 2.
+    /// R: the greatest number of windows of duplicates. Landström 2008 §4.6: 2.
     #[schemars(range(min = 1))]
     pub windows: u32,
 }

@@ -1,6 +1,6 @@
-//! Accurate ECN (RFC 9768): the receiver counts marked packets and the bytes that came with each ECN field, the ACE field
-//! of every segment says the low three bits of the first, an option the others; the sender finds out from both how many
-//! marks each ACK tells of.
+//! Accurate ECN (RFC 9768): the receiver counts marked packets and the bytes that came with each ECN field, the ACE
+//! field of every segment says the low three bits of the first, an option the others; the sender finds out from both
+//! how many marks each ACK reports.
 
 use units::Bytes;
 use wire::{AccEcn, AccEcnOrder, Ecn, Flags, Options, Segment};
@@ -48,11 +48,11 @@ pub(super) const fn feedback_of_syn_ack(flags: Flags) -> EcnFeedback {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accurate {
     received: Received,
-    /// s.cep: marked packets that the peer has told of.
+    /// s.cep: marked packets that the peer has reported.
     s_cep: u32,
     /// s.ceb of the last option, if there was one.
     s_ceb: Option<u32>,
-    /// Marked bytes that ACKs without new data told of; the next one that advances brings them.
+    /// Marked bytes that ACKs without new data have reported; the next one that advances brings them.
     carried: Bytes,
     /// Whether a first segment after the handshake is awaited, whose ACE field must not be 0.
     awaits_first: bool,
@@ -188,7 +188,7 @@ impl Accurate {
         Flags::ace(self.received.cep)
     }
 
-    /// Puts the option into an ACK, behind all others, where a counter has changed since the last one (§3.2.3.3). What
+    /// Puts the option into an ACK, after all others, where a counter has changed since the last one (§3.2.3.3). What
     /// there is no room for is left out from its end, where the next option tells it.
     pub(super) fn add_option(&mut self, options: &mut Options) {
         let Received { e0b, ceb, e1b, told, .. } = self.received;
@@ -215,7 +215,7 @@ impl Accurate {
         Flags::ace(self.s_cep)
     }
 
-    /// An ACK came that newly delivers so many segments and bytes; how many of the bytes it tells to be marked.
+    /// An ACK has arrived that newly delivers `packets` segments and `bytes`; returns the number of marked bytes.
     pub(super) fn on_ack(&mut self, segment: &Segment, packets: u32, bytes: Bytes, smss: Bytes) -> Bytes {
         if packets == 0 && bytes.is_zero() {
             // It may be older than the last one (appendix A.1): its counter says nothing.
@@ -235,8 +235,8 @@ impl Accurate {
         Some(ce.wrapping_sub(before) & COUNTER_MASK)
     }
 
-    /// Marked packets since the last ACK (appendix A.2): where the field may have wrapped in between, as many as can be,
-    /// unless the option tells of fewer bytes.
+    /// Marked packets since the last ACK (appendix A.2): where the field may have wrapped in between, as many as can
+    /// be, unless the option reports fewer bytes.
     fn on_ace(&self, flags: Flags, packets: u32, marked_bytes: Option<u32>, smss: Bytes) -> u32 {
         let least = flags.ace_number().wrapping_sub(self.s_cep) % DIVACE;
         if packets < DIVACE {
@@ -244,13 +244,13 @@ impl Accurate {
         }
         let most = packets - (packets.wrapping_sub(least) % DIVACE);
         let Some(marked_bytes) = marked_bytes else { return most };
-        // A.2.2: fewer bytes than half of those in so many full packets.
+        // A.2.2: fewer bytes than half of those in as many full packets.
         let wrapped = u64::from(marked_bytes) > smss.0 * u64::from(least)
             && u64::from(marked_bytes) * 2 >= smss.0 * u64::from(most);
         if wrapped { most } else { least }
     }
 
-    /// Marked bytes for an ACK that advances, with those which earlier ones told of; those of any other are kept.
+    /// Marked bytes for an ACK that advances, with those which earlier ones have reported; those of any other are kept.
     pub(super) fn carry(&mut self, marked: Bytes, advances: bool) -> Bytes {
         self.carried += marked;
         if advances { std::mem::take(&mut self.carried) } else { Bytes::ZERO }

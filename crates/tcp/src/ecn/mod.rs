@@ -2,8 +2,8 @@
 //! marks to the sender, and the sender reacts, with nothing to repair.
 //!
 //! The handshake negotiates the form of the report ([`EcnFeedback`]). By RFC 3168 the receiver echoes a mark until the
-//! sender confirms that it has reduced its window: one signal per round trip (`classic.rs`). DCTCP uses the same flags to
-//! echo each segment's mark (RFC 8257 §3.2). Accurate ECN counts marks (RFC 9768, `accurate.rs`). Congestion control
+//! sender confirms that it has reduced its window: one signal per round trip (`classic.rs`). DCTCP uses the same flags
+//! to echo each segment's mark (RFC 8257 §3.2). Accurate ECN counts marks (RFC 9768, `accurate.rs`). Congestion control
 //! decides by how much the window is reduced.
 
 mod accurate;
@@ -75,8 +75,8 @@ impl EcnState {
         None
     }
 
-    /// A segment has arrived under Accurate ECN, which may end the handshake of a listener. Returns whether an ACK is due
-    /// now, and the first fault of the path.
+    /// A segment has arrived under Accurate ECN, which may end the handshake of a listener. Returns whether an ACK is
+    /// due now, and the first fault of the path.
     pub(crate) fn on_accurate_segment(
         &mut self,
         segment: &Segment,
@@ -88,7 +88,8 @@ impl EcnState {
         (due, self.stop_if(fault))
     }
 
-    /// Sends nothing more as ECN-capable where the path spoils ECN. Arriving marks are still reported (RFC 9768 §3.2.2.3).
+    /// Sends nothing more as ECN-capable where the path spoils ECN. Arriving marks are still reported (RFC 9768
+    /// §3.2.2.3).
     fn stop_if(&mut self, fault: Option<Fault>) -> Option<Fault> {
         self.is_capable &= fault.is_none();
         fault
@@ -133,15 +134,15 @@ impl EcnState {
         self.accurate.carry(marked, advances)
     }
 
-    /// The flags of a segment that brings nothing but data, clock and window: with Accurate ECN its ACE field repeats the
-    /// known count.
+    /// The flags of a segment that brings nothing but data, clock and window: with Accurate ECN its ACE field repeats
+    /// the known count.
     #[inline]
     pub(crate) const fn quiet_flags(&self) -> Flags {
         self.quiet_flags
     }
 
-    /// Writes flags and ECN field of a segment that is sent. Only new data may be marked: RFC 3168 §6.1.4 and §6.1.5 exempt
-    /// acknowledgments and retransmissions. `capable` is the field of a packet that may be marked.
+    /// Writes flags and ECN field of a segment that is sent. Only new data may be marked: RFC 3168 §6.1.4 and §6.1.5
+    /// exempt acknowledgments and retransmissions. `capable` is the field of a packet that may be marked.
     #[inline]
     pub(crate) fn write(&mut self, segment: &mut Segment, new_data: bool, agreed: EcnFeedback, capable: Ecn) {
         match agreed {

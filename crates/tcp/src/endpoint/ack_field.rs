@@ -21,8 +21,8 @@ impl Endpoint {
         acceptable && self.state != State::Closed
     }
 
-    /// RFC 9293 §3.10.7.4 and RFC 5961 §5: an ACK of data that were never sent, or of very old data, is answered and its
-    /// segment dropped.
+    /// RFC 9293 §3.10.7.4 and RFC 5961 §5: an ACK of data that were never sent, or of very old data, is answered and
+    /// its segment dropped.
     fn ack_is_acceptable(&mut self, now: Instant, segment: &Segment) -> bool {
         let unacknowledged = SeqRange { start: self.send.una(), end: self.send.nxt() };
         let greatest_window = u32::try_from(self.send.greatest_peer_window().0).unwrap_or(u32::MAX >> 1);

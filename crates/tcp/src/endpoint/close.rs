@@ -23,8 +23,8 @@ impl Endpoint {
         }
     }
 
-    /// The user reads no more. Arriving data are still acknowledged, until our own stream is closed too: then they reset the
-    /// connection (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13).
+    /// The user reads no more. Arriving data are still acknowledged, until our own stream is closed too: then they
+    /// reset the connection (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13).
     pub const fn shut_receiving(&mut self) {
         self.receive.shut();
     }

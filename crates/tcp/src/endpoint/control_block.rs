@@ -23,8 +23,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes over the state of another connection to the same peer, as far as the profile shares it and it is not too old.
-    /// Call it before the handshake.
+    /// Takes over the state of another connection to the same peer, as far as the profile shares it and it is not too
+    /// old. Call it before the handshake.
     pub fn inherit(&mut self, now: Instant, block: &ControlBlock) {
         let Some(rules) = &self.config.plain.interdependence else { return };
         let (estimate, ssthresh) = block.shared_by(rules, now);

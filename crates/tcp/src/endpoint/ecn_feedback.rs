@@ -108,8 +108,8 @@ impl Endpoint {
         }
     }
 
-    /// Reports a mark to congestion control, once in a window of data unless it decides that itself; returns whether it was
-    /// reported.
+    /// Reports a mark to congestion control, once in a window of data unless it decides that itself; returns whether it
+    /// was reported.
     fn reduce_for_mark(&mut self, ack: &Acknowledgment, marked: bool) -> bool {
         let may_reduce = self.send.may_reduce_for_mark(ack);
         let first = self.ecn.reduces(ack.number(), self.send.nxt(), marked, may_reduce);

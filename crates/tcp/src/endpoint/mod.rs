@@ -1,10 +1,11 @@
 //! One end of a connection: the state machine of RFC 9293, which ties the two halves together.
 //!
-//! [`SendHalf`] and [`ReceiveHalf`] keep the state of each direction; here are the steps of RFC 9293 §3.10, one file each:
+//! [`SendHalf`] and [`ReceiveHalf`] keep the state of each direction; here are the steps of RFC 9293 §3.10, one file
+//! each:
 //!
 //! - `open.rs`, `syn_data.rs` and `close.rs`: the handshake, also with data, FIN, reset, TIME-WAIT;
-//! - `segment_arrives.rs`: SEGMENT ARRIVES; `ack_field.rs`: its fifth check; `prediction.rs`: the short way for the usual
-//!   segments of a bulk transfer;
+//! - `segment_arrives.rs`: SEGMENT ARRIVES; `ack_field.rs`: its fifth check; `prediction.rs`: the short way for the
+//!   usual segments of a bulk transfer;
 //! - `transmit.rs`: the next segment to send;
 //! - `timeout.rs`: expired timers;
 //! - `ecn_feedback.rs`: congestion marks;
@@ -154,27 +155,27 @@ impl Endpoint {
         self.send.set_recording(on);
     }
 
-    /// Makes this connection share its advertised window with the other connections of `pool`, where its policy wants that
-    /// ([`Config::window_sharing`]). Call it before the handshake.
+    /// Makes this connection share its advertised window with the other connections of `pool`, where its policy wants
+    /// that ([`Config::window_sharing`]). Call it before the handshake.
     pub fn share_window(&mut self, pool: &Arc<Pool>) {
         self.receive.share_window(pool);
     }
 
-    /// Adds to the stream. All of it is taken: a user with limited memory watches [`Endpoint::unsent`]. Once the stream is
-    /// closed nothing is taken.
+    /// Adds to the stream. All of it is taken: a user with limited memory watches [`Endpoint::unsent`]. Once the stream
+    /// is closed nothing is taken.
     pub fn write(&mut self, payload: Payload) {
         self.send.write(payload);
     }
 
-    /// Adds to the stream as [`Endpoint::write`] does, for a user who will write more soon (`MSG_MORE`): the segment that
-    /// ends with these data carries no PSH.
+    /// Adds to the stream as [`Endpoint::write`] does, for a user who will write more soon (`MSG_MORE`): the segment
+    /// that ends with these data carries no PSH.
     pub fn write_more(&mut self, payload: Payload) {
         self.send.write(payload);
         self.send.expect_more();
     }
 
-    /// Sets whether partial segments wait while data are unacknowledged, whatever the profile says; `TCP_NODELAY` turns it
-    /// off.
+    /// Sets whether partial segments wait while data are unacknowledged, whatever the profile says; `TCP_NODELAY` turns
+    /// it off.
     pub const fn set_nagle(&mut self, on: bool) {
         self.send.set_nagle(on);
     }

@@ -1,8 +1,8 @@
-//! Header prediction (V. Jacobson, "4BSD TCP header prediction", 1990): the two segments of a bulk transfer that are the
-//! usual ones, the next data of a stream and the next ACK.
+//! Header prediction (V. Jacobson, "4BSD TCP header prediction", 1990): the two segments of a bulk transfer that are
+//! the usual ones, the next data of a stream and the next ACK.
 //!
-//! Each test of [`Endpoint::handle_any_segment`] is known to pass for them, and each step that is left out here is known
-//! to do nothing; a property test compares both ways.
+//! Each test of [`Endpoint::handle_any_segment`] is known to pass for them, and each step that is left out here is
+//! known to do nothing; a property test compares both ways.
 
 use units::Instant;
 use wire::{Flags, Segment};
@@ -13,8 +13,8 @@ use crate::state::State;
 
 impl Endpoint {
     /// The receiver's half: whether the segment is the next one of a bulk transfer to an end that has nothing
-    /// unacknowledged. It brings data in order that fit into the window, no gap waits to be filled, and nothing but data,
-    /// window and clock is new.
+    /// unacknowledged. It brings data in order that fit into the window, no gap waits to be filled, and nothing but
+    /// data, window and clock is new.
     #[inline]
     pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
         self.receive.is_next_data(segment)

@@ -61,8 +61,8 @@ impl Endpoint {
 
     /// The segment without the parts that this end ignores, if there are any, which is rare.
     ///
-    /// In a simultaneous open the peer's SYN comes twice: alone, and with the ACK that completes the handshake (RFC 9293
-    /// §3.5, figure 7). Of the second only the ACK counts. A closed window takes in neither data nor FIN, but the
+    /// In a simultaneous open the peer's SYN comes twice: alone, and with the ACK that completes the handshake (RFC
+    /// 9293 §3.5, figure 7). Of the second only the ACK counts. A closed window takes in neither data nor FIN, but the
     /// acknowledgment of a segment that probes it counts (RFC 9293 §3.10.7.4, first), as it may open the window of the
     /// other direction.
     #[inline]

@@ -8,8 +8,8 @@ use crate::CachedCookie;
 use crate::state::State;
 
 impl Endpoint {
-    /// Gives a client the cookie of its server: the data written before the first [`Endpoint::poll_transmit`] leave with
-    /// the SYN, as far as they fit. Without a profile that plays the client it does nothing.
+    /// Gives a client the cookie of its server: the data written before the first [`Endpoint::poll_transmit`] leave
+    /// with the SYN, as far as they fit. Without a profile that plays the client it does nothing.
     pub fn use_fast_open_cookie(&mut self, known: CachedCookie) {
         if self.config.plain.fast_open.is_client() {
             self.fast_open.know(known);
@@ -42,8 +42,8 @@ impl Endpoint {
         self.fast_open.is_refused()
     }
 
-    /// Adds Fast Open to the first SYN or SYN-ACK. A repeated one leaves without it, in case a middlebox drops it (RFC 7413
-    /// §4.2.2, Linux `tcp_send_syn_data`).
+    /// Adds Fast Open to the first SYN or SYN-ACK. A repeated one leaves without it, in case a middlebox drops it (RFC
+    /// 7413 §4.2.2, Linux `tcp_send_syn_data`).
     pub(super) fn add_fast_open(&mut self, now: Instant, syn: &mut Segment) {
         if self.state == State::SynReceived {
             syn.options.fast_open = self.fast_open.grant();

@@ -33,7 +33,7 @@ enum Step {
 #[derive(Clone, Debug)]
 struct Header {
     flags: Flags,
-    /// How far the acknowledgment and the clock lag behind.
+    /// How far the acknowledgment and the clock lag.
     ack_lag: u32,
     clock_lag: u32,
     without_clock: bool,
@@ -86,8 +86,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Each policy of acknowledging, recovery, congestion control and detector of spurious signals, with and without timestamps, marks, a small
-/// window and keep-alive.
+/// Each policy of acknowledging, recovery, congestion control and detector of spurious signals, with and without
+/// timestamps, marks, a small window and keep-alive.
 fn profiles() -> Vec<Value> {
     let acks = crate::ack::ENTRIES.iter().map(|entry| json!({ "ack": { "algorithm": entry.id } }));
     let recoveries = crate::recovery::ENTRIES.iter().map(|entry| entry.id);

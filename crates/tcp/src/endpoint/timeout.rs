@@ -49,8 +49,8 @@ impl Endpoint {
         }
     }
 
-    /// Handles a device that takes no packet: call it instead of [`Endpoint::poll_transmit`]. Data wait, and where nothing
-    /// is outstanding whose ACK could come, the persist timer tries again.
+    /// Handles a device that takes no packet: call it instead of [`Endpoint::poll_transmit`]. Data wait, and where
+    /// nothing is outstanding whose ACK could come, the persist timer tries again.
     pub fn handle_device_refusal(&mut self, now: Instant) {
         if self.state.sends_data() {
             self.send.on_device_refusal(now, &mut self.timers);

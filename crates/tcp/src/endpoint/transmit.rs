@@ -17,8 +17,9 @@ impl Endpoint {
         self.poll_transmit_into(now, &mut segment).map(|kind| Transmit { segment, kind })
     }
 
-    /// Writes the next segment to send into `out` and returns its purpose; `None` if there is nothing to send. Every field
-    /// of `out` is overwritten, so that one slot serves any number of segments; its content after `None` means nothing.
+    /// Writes the next segment to send into `out` and returns its purpose; `None` if there is nothing to send. Every
+    /// field of `out` is overwritten, so that one slot serves any number of segments; its content after `None` means
+    /// nothing.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         if self.has_nothing_to_send() {

@@ -1,9 +1,8 @@
 //! Which segments ask for an acknowledgment.
 //!
-//! A receiver that acknowledges rarely does not know the sender's window, and so cannot keep enough ACKs
-//! in it. Here the sender says which segments it wants acknowledged, by a bit in the header
-//! ([`wire::Flags::POLL`]), and the receiver (`ack/polled.rs`) does as it is told (Landström 2008 §6.3).
-//! Both ends must understand it: they tell each other on their SYNs.
+//! A receiver that acknowledges rarely does not know the sender's window, and so cannot keep enough ACKs in it. Here the
+//! sender asks for the acknowledgment of single segments, by a bit in the header ([`wire::Flags::POLL`]), and the receiver
+//! (`ack/polled.rs`) complies (Landström 2008 §6.3). Both ends must support it, which they announce on their SYNs.
 
 use units::{Bytes, Seq};
 
@@ -27,7 +26,7 @@ pub trait Poll: std::fmt::Debug + Send {
         true
     }
 
-    /// Whether the sender goes by the acknowledgment fixes of Landström 2008 §6.4.3: see `polling.rs`.
+    /// Whether the sender applies the acknowledgment fixes of Landström 2008 §6.4.3: see `send_half/polls.rs`.
     fn fixes(&self) -> bool {
         false
     }

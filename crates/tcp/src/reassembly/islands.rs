@@ -7,16 +7,14 @@ use wire::SackBlocks;
 
 use crate::ranges::RangeSet;
 
-/// The islands after the first gap: maximal runs of sequence numbers that have arrived.
+/// The islands beyond the first gap: maximal runs of sequence numbers that have arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Islands {
     /// Each with the number of its last change.
     islands: RangeSet<u64>,
-    /// The changes, newest first. A change counts while its number is that of the island which its sequence numbers lie
+    /// The changes, newest first. A change counts while its number is that of the island which its sequence number lies
     /// in, so each island has exactly one change that counts; the others are left until there are many.
     changes: VecDeque<Change>,
-    /// The number of changes at the front that are known to count, with their whole islands.
-    known: usize,
     /// Number of the last change.
     count: u64,
 }
@@ -24,36 +22,32 @@ pub(super) struct Islands {
 #[derive(Clone, Copy, Debug)]
 struct Change {
     number: u64,
-    /// The island as it was after this change.
-    island: SeqRange,
+    seq: Seq,
 }
 
 impl Islands {
     /// No islands.
-    pub(super) const NONE: Self =
-        Self { islands: RangeSet::EMPTY, changes: VecDeque::new(), known: 0, count: 0 };
+    pub(super) const NONE: Self = Self { islands: RangeSet::EMPTY, changes: VecDeque::new(), count: 0 };
 
     /// The bytes of `range` have arrived, for the first time or again.
     pub(super) fn insert(&mut self, range: SeqRange) {
         self.count += 1;
         let island = self.islands.insert(range, self.count);
-        self.forget_known(|known| island.covers(known));
-        self.changes.push_front(Change { number: self.count, island });
-        self.known += 1;
+        if self.changes.front().is_some_and(|newest| island.contains(newest.seq)) {
+            self.changes.pop_front();
+        }
+        self.changes.push_front(Change { number: self.count, seq: range.start });
         if self.changes.len() > 2 * self.islands.len() + SPARE_CHANGES {
             let islands = &self.islands;
-            self.changes.retain(|change| change.counts(islands));
-            self.known = self.known.min(self.changes.len());
+            self.changes.retain(|change| change.island(islands).is_some());
         }
     }
 
     /// Everything before `next` is in order now.
     pub(super) fn remove_before(&mut self, next: Seq) {
         self.islands.remove_before(next);
-        self.forget_known(|known| known.start.before(next));
         if self.islands.is_empty() {
             self.changes.clear();
-            self.known = 0;
         }
     }
 
@@ -63,52 +57,23 @@ impl Islands {
     }
 
     /// The islands that changed last, newest first (RFC 2018 §4), at most `limit`.
-    pub(super) fn newest(&mut self, limit: usize) -> SackBlocks {
-        while self.known < limit && self.known < self.changes.len() {
-            self.know_next();
-        }
+    pub(super) fn newest(&self, limit: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        for change in self.changes.iter().take(limit.min(self.known)) {
-            blocks.push(change.island);
+        let islands = self.changes.iter().filter_map(|change| change.island(&self.islands));
+        for island in islands.take(limit) {
+            blocks.push(island);
         }
         blocks
-    }
-
-    /// Looks whether the first change that is not known to count does.
-    fn know_next(&mut self) {
-        let change = &mut self.changes[self.known];
-        match self.islands.get(change.island.start) {
-            Some((island, number)) if number == change.number => {
-                change.island = island;
-                self.known += 1;
-            }
-            _ => {
-                self.changes.remove(self.known);
-            }
-        }
-    }
-
-    /// Takes out the known changes of such islands; of those that no reader has asked for, nothing is known any more.
-    fn forget_known(&mut self, is_gone: impl Fn(SeqRange) -> bool) {
-        self.known = self.known.min(SackBlocks::MAX);
-        let mut place = 0;
-        while place < self.known {
-            if is_gone(self.changes[place].island) {
-                self.changes.remove(place);
-                self.known -= 1;
-            } else {
-                place += 1;
-            }
-        }
     }
 }
 
 impl Change {
-    /// Whether its island has not changed since.
-    fn counts(&self, islands: &RangeSet<u64>) -> bool {
-        islands.get(self.island.start).is_some_and(|(_, last_change)| last_change == self.number)
+    /// The island that it was the last change of.
+    fn island(&self, islands: &RangeSet<u64>) -> Option<SeqRange> {
+        let (range, last_change) = islands.get(self.seq)?;
+        (last_change == self.number).then_some(range)
     }
 }
 
-/// The number of changes which no longer count that may stay besides one for each island.
+/// So many changes that do not count any more may stay besides one for each island.
 const SPARE_CHANGES: usize = 8;

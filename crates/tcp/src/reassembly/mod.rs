@@ -1,7 +1,7 @@
 //! Reassembly: the bytes that arrived in order and were not read yet, and those that arrived out of order and
 //! wait for the gap before them to fill.
 //!
-//! In-order data costs the same however much waits behind a gap. Data that arrives out of order extends an island of
+//! In-order data costs the same however much waits beyond a gap. Data that arrives out of order extends an island of
 //! [`Islands`]; no island is walked.
 
 mod islands;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use units::{Bytes, Seq, SeqRange};
 use wire::{Payload, SackBlocks};
 
-use crate::window::Held;
+use crate::window::{Held, Shared};
 use islands::Islands;
 
 /// The receive buffer of one connection.
@@ -38,11 +38,11 @@ struct Piece {
 /// What the arrival of a run of bytes did to the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It was the next in order, and nothing was waiting behind it.
+    /// It was the next in order, and nothing was waiting beyond it.
     InOrder,
     /// It was the next in order, and a gap is now filled, in whole or in part.
     FilledGap,
-    /// It lies behind a gap.
+    /// It lies beyond a gap.
     OutOfOrder,
     /// All of it had arrived before.
     Duplicate,
@@ -86,7 +86,7 @@ impl Reassembly {
         Arrival::FilledGap
     }
 
-    /// Takes in bytes that begin at [`Reassembly::next`], while nothing waits behind a gap.
+    /// Takes in bytes that begin at [`Reassembly::next`], while nothing waits beyond a gap.
     #[inline]
     pub fn append_in_order(&mut self, payload: Payload) {
         debug_assert!(self.pieces.is_empty(), "a gap may be filled");
@@ -109,17 +109,17 @@ impl Reassembly {
     /// What the buffer holds.
     #[must_use]
     pub const fn held(&self) -> Held {
-        Held { unread: self.ready_bytes, out_of_order: self.pieces_bytes }
+        Held { unread: self.ready_bytes, out_of_order: self.pieces_bytes, shared: Shared::ALONE }
     }
 
-    /// Whether something waits behind a gap.
+    /// Whether something waits beyond a gap.
     #[must_use]
     #[inline]
     pub fn has_gap(&self) -> bool {
         !self.pieces.is_empty()
     }
 
-    /// The end of the last piece that waits behind a gap.
+    /// The end of the last piece that waits beyond a gap.
     #[must_use]
     pub fn highest(&self) -> Option<Seq> {
         self.pieces.back().map(|piece| piece.range.end)
@@ -131,8 +131,8 @@ impl Reassembly {
         self.islands.newest(limit)
     }
 
-    /// Whether `range` touches neither of the two islands that grew last, and there are as many: of the few blocks that an
-    /// ACK reports, it takes the place of another.
+    /// Whether `range` touches neither of the two islands that grew last, and there are as many: of the few blocks that
+    /// an ACK reports, it takes the place of another.
     #[must_use]
     pub fn is_apart(&mut self, range: SeqRange) -> bool {
         let newest = self.islands.newest(2);
@@ -297,11 +297,11 @@ mod tests {
         assert_eq!(stream.next(), Seq(1020));
     }
 
-    /// A stream of so many bytes, of which some have arrived: what the receive buffer must agree with.
+    /// A stream of `LEN` bytes, of which some have arrived: the model of the receive buffer.
     struct Model {
         arrived: [bool; LEN as usize],
         next: u32,
-        /// The first bytes of the arrivals behind a gap, newest first.
+        /// The first bytes of the arrivals beyond a gap, newest first.
         changes: VecDeque<u32>,
     }
 
@@ -322,7 +322,7 @@ mod tests {
             }
         }
 
-        /// The island around a byte behind the gap.
+        /// The island around a byte beyond the gap.
         fn island(&self, byte: u32) -> (u32, u32) {
             let hole = |byte: &u32| !self.arrived[*byte as usize];
             let start = (0..byte).rev().find(hole).map_or(0, |byte| byte + 1);

@@ -11,15 +11,15 @@ use crate::spurious::SignalKind;
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct Actions {
-    /// What becomes of the window.
+    /// The action on the window.
     pub window: WindowAction,
-    /// What becomes of the retransmission timer.
+    /// The action on the retransmission timer.
     pub timer: TimerAction,
     /// What was found, for records.
     pub finding: Finding,
 }
 
-/// What becomes of the window.
+/// The action on the window.
 #[derive(Clone, Copy, Debug)]
 pub enum WindowAction {
     /// Nothing.
@@ -40,7 +40,7 @@ pub enum WindowAction {
     },
     /// Fast recovery is over, and the window becomes this.
     Exit {
-        /// The window to go on with.
+        /// The window after it.
         cwnd: Bytes,
     },
     /// Both windows are set.
@@ -50,16 +50,16 @@ pub enum WindowAction {
         /// The slow-start threshold.
         ssthresh: Bytes,
     },
-    /// It grows by `acked` bytes, and the sender goes on from a smaller window in slow start to where it then is.
+    /// It grows by `acked` bytes, and the sender continues from a smaller window in slow start to where it then is.
     SlowStartFrom {
-        /// The window to go on from.
+        /// The window to continue from.
         cwnd: Bytes,
         /// Bytes that count as acknowledged.
         acked: Bytes,
     },
 }
 
-/// What becomes of the retransmission timer.
+/// The action on the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerAction {
     /// It runs on.
@@ -100,7 +100,7 @@ impl Actions {
     /// Everything stays as it is.
     pub const NONE: Self = Self::hold(TimerAction::Leave);
 
-    /// What an ACK means that tells of no loss: one that advances opens the window and restarts the timer.
+    /// The meaning of an ACK that reports no loss: one that advances opens the window and restarts the timer.
     pub const fn ordinary(ack: &AckEvent) -> Self {
         if ack.advances { Self::grow(ack.acked, TimerAction::Restart) } else { Self::NONE }
     }
@@ -110,7 +110,7 @@ impl Actions {
         Self { window: WindowAction::Hold, timer, finding: Finding::Nothing }
     }
 
-    /// The window grows by so many bytes.
+    /// The window grows by `acked` bytes.
     pub const fn grow(acked: Bytes, timer: TimerAction) -> Self {
         Self { window: WindowAction::Grow { acked }, timer, finding: Finding::Nothing }
     }
@@ -173,5 +173,5 @@ impl Finding {
     }
 }
 
-/// The reason of a loss that duplicate or selective ACKs tell of.
+/// The reason of a loss that duplicate or selective ACKs report.
 pub(super) const DUPLICATES: Finding = Finding::Loss("duplicate ACKs");

@@ -28,8 +28,8 @@ pub enum Style {
     /// Only the first segment is taken for lost; each ACK that advances points at the next one. No new
     /// data until all that was outstanding is acknowledged.
     Hold,
-    /// What the detector of losses takes for lost by then, and later (RFC 8985 §6.3, Linux `tcp_timeout_mark_lost`): the
-    /// first segment is, others may still arrive. Not for files, as it is a part of such a detector.
+    /// What the detector of losses takes for lost by then, and later (RFC 8985 §6.3, Linux `tcp_timeout_mark_lost`):
+    /// the first segment is, others may still arrive. Not for files, as it is a part of such a detector.
     #[serde(skip)]
     ByDetector,
 }

@@ -4,12 +4,12 @@
 //! Three phases before the recovery that everyone knows:
 //! - *Dupack Phase*, from the first duplicate ACK: each duplicate lets one new segment out and restarts the
 //!   timer. The window is held, and grows unseen as if everything had come in order (`cwnd_aix`, candid
-//!   growth): congestion control goes on with it, the sender goes by [`Recovery::window`].
+//!   growth): congestion control continues with it, the sender is limited by [`Recovery::window`].
 //! - *Fast Recovery Corroboration*, at the threshold: the segment is sent again, and the echoed clock of the
 //!   ACK that covers it tells, as with Eifel detection, which copy had arrived.
 //! - *Timeout Corroboration*: the same after a timeout.
 //!
-//! A genuine loss then goes on as in `sack_6675.rs`, as in RFC 3517, to which the senders of its evaluation were
+//! A genuine loss is then repaired as in `sack_6675.rs`, as in RFC 3517, to which the senders of its evaluation were
 //! modified, or as in ns-2's `sack1` before that.
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::timestamp::Timestamp;
 pub struct Params {
     /// Whether the window grows unseen while duplicates come.
     pub candid_growth: bool,
-    /// Whether the window that the sender goes on with starts from what was in the network when the gap closed,
+    /// Whether the window with which the sender continues starts from what was in the network when the gap closed,
     /// so that what was not sent meanwhile comes back by slow start and not as a burst.
     pub cwnd_compensation: bool,
     /// How a corroborated loss is repaired.
@@ -183,7 +183,7 @@ impl Recovery for Aix {
     }
 
     fn traits(&self) -> Traits {
-        Traits { needs_timestamps: true, judges_signals: true, ..Traits::SACK }
+        Traits { needs_sack: true, needs_timestamps: true, judges_signals: true, ..Traits::default() }
     }
 }
 
@@ -318,7 +318,7 @@ impl Aix {
         Actions { window, timer: TimerAction::Restart, finding: Finding::Confirmed(signal) }
     }
 
-    /// The original arrived. If other retransmissions are not answered yet, they may still tell of a loss.
+    /// The original arrived. If other retransmissions are not answered yet, they may still report a loss.
     fn refuted(&mut self, held: Held, proof: Proof, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         if ack.number.before(proof.high_retr) {
             if proof.signal == SignalKind::FastRetransmit {
@@ -332,7 +332,7 @@ impl Aix {
         self.resume(Some(proof.signal), held, ack, board)
     }
 
-    /// The held window goes on, or what this ACK found in the network if that is less: then the ACK lets out
+    /// The held window stays, or the data that this ACK found in the network if they are fewer: then the ACK lets out
     /// what it takes off and a segment more, as any ACK in slow start does (Landström 2008 §4.5:
     /// cwnd = min(cwnd + 1, cwnd_aix), ssthresh = max(cwnd_aix, ssthresh)).
     fn resume(&self, signal: Option<SignalKind>, held: Held, ack: &AckEvent, board: &Scoreboard) -> Actions {

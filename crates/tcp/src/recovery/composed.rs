@@ -1,26 +1,26 @@
 //! A recovery that is made of parts: a detector, a selector, a response, and a mode after timeouts.
 //!
-//! It is the state machine that all of them share: in order, then fast recovery from the ACK that tells of a loss
-//! until the recovery point is acknowledged, or go-back-N after a timeout. The parts know nothing of one another.
+//! It is the state machine that all of them share: in order, then fast recovery from the ACK that reports a loss until
+//! the recovery point is acknowledged, or go-back-N after a timeout. The parts know nothing of one another.
 
 use units::{Bytes, Instant, Seq};
 
 use super::disorder::{Change, Disorder};
 use super::{
     AckEvent, Actions, AfterTimeout, Finding, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent,
-    TailProbes, TimeoutEvent, Traits,
+    TailProbes, TimeoutEvent, Traits, WithoutSack,
 };
 use crate::scoreboard::Scoreboard;
 
-/// Says what is lost.
+/// Decides which segments are lost.
 pub(super) trait LossDetector: std::fmt::Debug + Send {
-    /// An ACK came.
+    /// An ACK has arrived.
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection;
 
     /// Fast recovery begins: marks on the board what is lost.
     fn begin(&mut self, ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard);
 
-    /// The retransmission timer ran out with data up to `nxt` outstanding.
+    /// The retransmission timer has expired with data up to `nxt` outstanding.
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard);
 
     /// The last loss signal was spurious.
@@ -29,7 +29,7 @@ pub(super) trait LossDetector: std::fmt::Debug + Send {
     /// A segment was sent.
     fn on_sent(&mut self, _sent: &SentEvent, _board: &Scoreboard) {}
 
-    /// When it wants to judge without an ACK.
+    /// When it is to judge without an ACK.
     fn deadline(&self, _board: &Scoreboard) -> Option<Instant> {
         None
     }
@@ -39,20 +39,15 @@ pub(super) trait LossDetector: std::fmt::Debug + Send {
         Detection::Nothing
     }
 
-    /// A recovery is over: whether what was lost and is still not delivered begins another one at once.
-    fn begins_anew(&self, _ack: &AckEvent, _board: &Scoreboard) -> bool {
-        false
-    }
-
-    /// Whether an ACK that only advances would change nothing in it; such ACKs are then not told.
+    /// Whether an ACK that only advances would change nothing in it; it does not see such ACKs then.
     fn is_idle(&self) -> bool {
         true
     }
 }
 
-/// Picks what to send next (`NextSeg` of RFC 6675), and estimates what is in the network (`SetPipe`).
+/// Picks the next segment to send (`NextSeg` of RFC 6675), and estimates the data in the network (`SetPipe`).
 pub(super) trait Selector: std::fmt::Debug + Send {
-    /// What to send now.
+    /// The next segment to send.
     fn next(
         &self,
         recovery: Option<&FastRecovery>,
@@ -61,26 +56,23 @@ pub(super) trait Selector: std::fmt::Debug + Send {
         room: &Room,
     ) -> Next;
 
-    /// Fast recovery begins; what is lost is marked.
-    fn begin(&mut self, _ack: &AckEvent, _recovery: &FastRecovery, _board: &Scoreboard) {}
-
-    /// An ACK came in fast recovery; what is lost is marked.
-    fn on_ack(&mut self, _ack: &AckEvent, _board: &Scoreboard) {}
+    /// An ACK has arrived in fast recovery, and the lost segments are marked; `begins`: it is the first.
+    fn on_ack(&mut self, _ack: &AckEvent, _recovery: &FastRecovery, _begins: bool, _board: &Scoreboard) {}
 
     /// A segment was sent in fast recovery.
     fn on_sent(&mut self, sent: &SentEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
         recovery.count_as_sent(sent, board);
     }
 
-    /// What is in the network.
+    /// The data in the network.
     fn pipe(&self, _state: RecoveryState, board: &Scoreboard) -> Bytes {
         board.pipe()
     }
 }
 
-/// Says what becomes of the window.
+/// Controls the window before, during and after fast recovery.
 pub(super) trait Response: std::fmt::Debug + Send {
-    /// An ACK came while no loss was being repaired by fast recovery, and none was found.
+    /// An ACK has arrived outside of fast recovery, and no loss was found.
     fn in_order(
         &mut self,
         ack: &AckEvent,
@@ -91,15 +83,12 @@ pub(super) trait Response: std::fmt::Debug + Send {
         Actions::ordinary(ack)
     }
 
-    /// A loss was found. `disorder` is what precedes it.
+    /// A loss was found, and the lost segments are marked. `disorder` is the time before it.
     fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, _board: &Scoreboard) -> Actions {
         Actions::reduce(ack.congestion_event(ack.flight), super::actions::DUPLICATES)
     }
 
-    /// Fast recovery has begun, and what is lost is marked.
-    fn entered(&mut self, _ack: &AckEvent, _board: &Scoreboard) {}
-
-    /// An ACK came in fast recovery, and may have told of a further loss.
+    /// An ACK has arrived in fast recovery, and may have reported a further loss.
     fn in_recovery(&mut self, ack: &AckEvent, found: Detection, board: &Scoreboard) -> Actions;
 
     /// Whether this ACK ends fast recovery.
@@ -112,47 +101,52 @@ pub(super) trait Response: std::fmt::Debug + Send {
         Actions::exit(ack.ssthresh)
     }
 
-    /// A timeout or a spurious loss signal ends whatever was going on.
-    fn reset(&mut self) {}
-
-    /// A congestion mark has reduced the window, which was `before`, with data up to `nxt` sent.
-    fn on_mark(&mut self, _before: Bytes, _nxt: Seq) {}
-
-    /// Whether an ACK that only advances means what it always means; such ACKs are then not told.
-    fn is_idle(&self) -> bool {
-        true
-    }
+    /// Something but an ACK or a departure concerns the window.
+    fn on_event(&mut self, _event: Event) {}
 
     /// A segment was sent.
     fn on_sent(&mut self, _sent: &SentEvent, _disorder: &Disorder, _board: &Scoreboard) {}
 
-    /// Of what is outstanding, what limited transmit has sent, which a reduction must not count (RFC 5681 §3.2
-    /// step 2).
+    /// The outstanding data that limited transmit has sent, which a reduction must not count (RFC 5681 §3.2 step 2).
     fn limited_transmit(&self, _disorder: &Disorder) -> Bytes {
         Bytes::ZERO
     }
 
-    /// The window to send by, without what a timeout has left.
+    /// The limiting window, without the inflation after a timeout.
     fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {
         SendWindow { cwnd, inflation: 0 }
     }
-
-    /// Whether what the selector picked may go out now.
-    fn allows(&self, _next: Next, _disorder: &Disorder, _board: &Scoreboard, _room: &Room) -> bool {
-        true
-    }
 }
 
-/// When an ACK came.
+/// An event that concerns the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A timeout or a spurious loss signal has ended every other reaction.
+    Abandoned,
+    /// A congestion mark has reduced the window.
+    Marked {
+        /// The window before.
+        before: Bytes,
+        /// SND.NXT.
+        nxt: Seq,
+    },
+}
+
+/// The phase in which an ACK arrives.
 #[derive(Debug)]
 pub(super) enum Stage<'a> {
-    /// No loss is being repaired; what it means for the disorder.
-    Open(Change),
-    /// What a timeout has left is being repaired.
+    /// No loss is being repaired.
+    Open {
+        /// What the ACK means for the disorder.
+        disorder: Change,
+        /// It ends the repair after a timeout.
+        reopened: bool,
+    },
+    /// Losses that the timer has found are being repaired.
     AfterTimeout,
-    /// Losses that ACKs told of are being repaired.
+    /// Losses that ACKs have reported are being repaired.
     FastRecovery(&'a mut FastRecovery),
-    /// It ends fast recovery.
+    /// The ACK ends fast recovery.
     Over,
 }
 
@@ -165,6 +159,8 @@ pub(super) enum Detection {
     Duplicate,
     /// A loss.
     Loss,
+    /// Losses of the repair that this ACK ends are not delivered yet, and begin another one at once.
+    LossRemains,
 }
 
 /// Fast recovery, while it lasts.
@@ -176,7 +172,7 @@ pub(super) struct FastRecovery {
     pub high_rxt: Seq,
     /// Whether a retransmission has to go out whatever the window says (RFC 5681 §3.2 step 3, RFC 6675 §5 step 4.3).
     pub forced: bool,
-    /// Duplicate ACKs that told of the loss.
+    /// Duplicate ACKs that reported the loss.
     pub duplicates: u32,
 }
 
@@ -198,14 +194,19 @@ pub(super) struct Composed {
     response: Box<dyn Response>,
     after_timeout: AfterTimeout,
     /// Whether go-back-N outlives a fast retransmit.
-    go_back_n_goes_on: bool,
+    go_back_n_continues: bool,
+    /// The limit of new data while a gap lasts, in windows beyond the window.
+    extra_windows: Option<u32>,
+    /// The most that may be outstanding while a gap lasts.
+    most_outstanding: Bytes,
     fast_recovery: Option<FastRecovery>,
     disorder: Disorder,
-    /// Nothing is going on, so that an ACK which only advances needs to be told to no part.
+    /// A congestion mark has reduced the window: until data beyond this number are acknowledged, the response sees all
+    /// ACKs.
+    marked: Option<Seq>,
+    /// No part needs to see an ACK that only advances.
     quiet: bool,
     traits: Traits,
-    /// What takes its place for a peer that does not permit SACK.
-    without_sack: fn() -> Box<dyn Recovery>,
 }
 
 impl Composed {
@@ -221,24 +222,26 @@ impl Composed {
             selector: Box::new(selector),
             response: Box::new(response),
             after_timeout,
-            go_back_n_goes_on: false,
+            go_back_n_continues: false,
+            extra_windows: None,
+            most_outstanding: Bytes::MAX,
             fast_recovery: None,
             disorder: Disorder::NONE,
+            marked: None,
             quiet,
             traits: Traits::default(),
-            without_sack: super::new_reno::standard,
         }
     }
 
     /// It works on selective acknowledgments.
     pub const fn on_sack(mut self) -> Self {
-        self.traits = Traits::SACK;
+        self.traits.needs_sack = true;
         self
     }
 
     /// Another algorithm than that of RFC 6582 takes its place for a peer that does not permit SACK.
-    pub const fn without_sack_by(mut self, other: fn() -> Box<dyn Recovery>) -> Self {
-        self.without_sack = other;
+    pub const fn without_sack_by(mut self, other: WithoutSack) -> Self {
+        self.traits.without_sack = other;
         self
     }
 
@@ -255,9 +258,23 @@ impl Composed {
     }
 
     /// Go-back-N after a timeout outlives a fast retransmit.
-    pub const fn with_go_back_n_that_goes_on(mut self, goes_on: bool) -> Self {
-        self.go_back_n_goes_on = goes_on;
+    pub const fn with_go_back_n_that_continues(mut self, continues: bool) -> Self {
+        self.go_back_n_continues = continues;
         self
+    }
+
+    /// While a gap lasts, new data may exceed the window by `windows` windows at most.
+    pub const fn with_extra_windows(mut self, windows: u32) -> Self {
+        self.extra_windows = Some(windows);
+        self.most_outstanding = Bytes::ZERO;
+        self
+    }
+
+    /// Whether the limit of new data while a gap lasts permits a segment.
+    fn permits(&self, next: Next, board: &Scoreboard, room: &Room) -> bool {
+        let new = room.new.unwrap_or(Bytes::ZERO);
+        let unlimited = next != Next::New || self.disorder.flight().is_none();
+        unlimited || board.outstanding() + new <= self.most_outstanding
     }
 
     fn in_order(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
@@ -265,35 +282,38 @@ impl Composed {
         self.after_timeout.on_ack(ack, board);
         let change = if was_open { self.disorder.on_ack(ack, board) } else { Change::None };
         let open = self.after_timeout.recover().is_none();
-        let stage = if open { Stage::Open(change) } else { Stage::AfterTimeout };
+        let opened = Stage::Open { disorder: change, reopened: !was_open };
+        let stage = if open { opened } else { Stage::AfterTimeout };
         let found = self.detector.on_ack(ack, stage, board);
-        let anew = open && !was_open && self.detector.begins_anew(ack, board);
-        if found == Detection::Loss || anew {
+        if matches!(found, Detection::Loss | Detection::LossRemains) {
             return self.enter(ack, board);
         }
-        let settled = open && ack.advances && self.disorder.flight().is_none();
+        if let Some(extra) = self.extra_windows {
+            self.most_outstanding = ack.cwnd * (u64::from(extra) + 1);
+        }
+        self.marked = self.marked.filter(|high| !ack.number.after(*high));
+        let settled = open && ack.advances && self.disorder.flight().is_none() && self.marked.is_none();
         let actions = self.response.in_order(ack, found, change, board);
-        self.quiet = settled && self.detector.is_idle() && self.response.is_idle();
+        self.quiet = settled && self.detector.is_idle();
         actions
     }
 
     fn enter(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
-        self.quiet = false;
-        let actions = self.response.enter(ack, &self.disorder, board);
-        self.disorder.end();
-        if !self.go_back_n_goes_on {
-            self.after_timeout.leave();
-        }
+        (self.quiet, self.marked) = (false, None);
         let mut recovery =
             FastRecovery { recover: ack.nxt, high_rxt: ack.number, forced: true, duplicates: 0 };
         self.detector.begin(ack, &mut recovery, board);
+        let actions = self.response.enter(ack, &self.disorder, board);
+        self.disorder.end();
+        if !self.go_back_n_continues {
+            self.after_timeout.leave();
+        }
         if matches!(actions.finding, Finding::Collapse(_)) {
             self.after_timeout.on_timeout(ack.nxt, board);
             board.blame_first(crate::Cause::FastRetransmit);
             return actions;
         }
-        self.selector.begin(ack, &recovery, board);
-        self.response.entered(ack, board);
+        self.selector.on_ack(ack, &recovery, true, board);
         self.fast_recovery = Some(recovery);
         actions
     }
@@ -302,24 +322,23 @@ impl Composed {
         self.after_timeout.on_ack(ack, board);
         if self.response.is_over(ack, recovery.recover) {
             self.fast_recovery = None;
-            self.detector.on_ack(ack, Stage::Over, board);
-            if self.detector.begins_anew(ack, board) {
-                return self.enter(ack, board);
-            }
-            return self.response.exit(ack, board);
+            return match self.detector.on_ack(ack, Stage::Over, board) {
+                Detection::LossRemains => self.enter(ack, board),
+                _ => self.response.exit(ack, board),
+            };
         }
         let high_rxt = recovery.high_rxt.max(ack.number);
         let recovery = self.fast_recovery.insert(FastRecovery { high_rxt, ..recovery });
         let found = self.detector.on_ack(ack, Stage::FastRecovery(recovery), board);
-        self.selector.on_ack(ack, board);
+        self.selector.on_ack(ack, recovery, false, board);
         self.response.in_recovery(ack, found, board)
     }
 
     fn leave(&mut self) {
         self.fast_recovery = None;
-        self.quiet = false;
+        (self.quiet, self.marked) = (false, None);
         self.disorder.end();
-        self.response.reset();
+        self.response.on_event(Event::Abandoned);
     }
 }
 
@@ -347,7 +366,7 @@ impl Recovery for Composed {
         let repairing = self.state() != RecoveryState::Open;
         match self.detector.on_deadline(ack, repairing, board) {
             Detection::Loss if !repairing => self.enter(ack, board),
-            Detection::Loss | Detection::Nothing | Detection::Duplicate => Actions::NONE,
+            _ => Actions::NONE,
         }
     }
 
@@ -356,8 +375,8 @@ impl Recovery for Composed {
     }
 
     fn on_mark(&mut self, before: Bytes, nxt: Seq) {
-        self.response.on_mark(before, nxt);
-        self.quiet = self.quiet && self.response.is_idle();
+        self.response.on_event(Event::Marked { before, nxt });
+        (self.quiet, self.marked) = (false, Some(nxt));
     }
 
     fn on_spurious(&mut self) {
@@ -368,7 +387,7 @@ impl Recovery for Composed {
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
         let next = self.selector.next(self.fast_recovery.as_ref(), &self.after_timeout, board, room);
-        if self.response.allows(next, &self.disorder, board, room) { next } else { Next::Nothing }
+        if self.permits(next, board, room) { next } else { Next::Nothing }
     }
 
     fn on_sent(&mut self, sent: &SentEvent, board: &mut Scoreboard) {
@@ -396,10 +415,6 @@ impl Recovery for Composed {
 
     fn state(&self) -> RecoveryState {
         RecoveryState::of(self.fast_recovery.map(|recovery| recovery.recover), &self.after_timeout)
-    }
-
-    fn without_sack(&self) -> Box<dyn Recovery> {
-        (self.without_sack)()
     }
 
     fn traits(&self) -> Traits {

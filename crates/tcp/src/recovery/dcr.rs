@@ -2,7 +2,7 @@
 //! one round trip after the first duplicate ACK.
 //!
 //! In that time a link layer may have repaired the loss, or the segment that was overtaken arrives. The
-//! sender goes on meanwhile, one new segment for each duplicate. If the gap is still there when the time is
+//! sender continues meanwhile, one new segment for each duplicate. If the gap is still there when the time is
 //! over, and enough duplicates came, it is a loss.
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ struct Waiting {
 
 impl LossDetector for Delayed {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
-        let Stage::Open(change) = stage else { return self.sack.on_ack(ack, stage, board) };
+        let Stage::Open { disorder: change, .. } = stage else { return self.sack.on_ack(ack, stage, board) };
         if change == Change::Begins {
             self.waiting = Some(self.wait(ack));
         }
@@ -133,9 +133,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         Ok(Arc::new(move || {
             let detector = Delayed { delay, sack: IsLost::new(), waiting: None };
             let after_timeout = AfterTimeout::new(after_timeout);
-            Box::new(
-                Composed::new(detector, NextSeg::new(), WholeWindow::unlimited(), after_timeout).on_sack(),
-            )
+            Box::new(Composed::new(detector, NextSeg::new(), WholeWindow, after_timeout).on_sack())
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

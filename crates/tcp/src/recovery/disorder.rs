@@ -1,7 +1,7 @@
-//! Disorder: the time from the first duplicate ACK until the gap that it tells of is closed, or taken for a
+//! Disorder: the time from the first duplicate ACK until the gap that it reports is closed, or taken for a
 //! loss.
 //!
-//! A robust sender goes on sending new data meanwhile (extended limited transmit, RFC 4653 §3.3), and must
+//! A robust sender continues to send new data meanwhile (extended limited transmit, RFC 4653 §3.3), and must
 //! not count them when it reduces its window after all: half of a flight twice as large as the window would
 //! be no reduction.
 
@@ -25,11 +25,11 @@ pub(super) struct Disorder {
 pub(super) enum Change {
     /// There was none, and there is none.
     None,
-    /// It tells of a gap for the first time.
+    /// It reports a gap for the first time.
     Begins,
     /// The gap is still there.
     Lasts,
-    /// The gap is closed. If there is another behind it, the disorder goes on from where it began.
+    /// The gap is closed. If there is another beyond it, the disorder continues from where it began.
     Closed {
         /// `FlightSizePrev`.
         flight: Bytes,

@@ -70,7 +70,7 @@ pub(super) struct DuplicateThreshold {
     remembers: Remembers,
     /// `send_high` or `recover`: duplicate ACKs up to there are barred.
     barred_to: Option<Seq>,
-    /// Whether a partial ACK tells of another loss (RFC 6582).
+    /// Whether a partial ACK reports another loss (RFC 6582).
     reads_partial_acks: bool,
     /// Whether what go-back-N was still to send stays marked.
     keeps_marks: bool,
@@ -88,7 +88,7 @@ impl DuplicateThreshold {
         }
     }
 
-    /// A partial ACK tells of another loss.
+    /// A partial ACK reports another loss.
     pub(super) const fn reading_partial_acks(mut self) -> Self {
         self.reads_partial_acks = true;
         self
@@ -168,7 +168,7 @@ impl LossDetector for DuplicateThreshold {
     }
 }
 
-/// No duplicate ACK tells of anything.
+/// No duplicate ACK reports anything.
 #[derive(Debug)]
 pub(super) struct NoDetection;
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::actions::DUPLICATES;
-use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Selector, Stage};
+use super::composed::{Composed, Detection, Event, FastRecovery, LossDetector, Response, Selector, Stage};
 use super::disorder::Disorder;
 use super::duplicates::Duplicates;
 use super::forward::{Forward, NewData};
@@ -41,21 +41,21 @@ pub struct Params {
     /// For what the duplicates before the loss is found let new data out. Mathis and Mahdavi 1996, section 2: for all
     /// that lies below the highest SACK; RFC 5681 §3.2 and ns-2 withhold it.
     pub new_data_before_loss: NewData,
-    /// What becomes of the window when a loss is found. Overdamping and Rampdown are about a window that is halved.
+    /// The window when a loss is found. Overdamping and Rampdown are about a window that is halved.
     pub window_on_loss: WindowOnLoss,
     /// What happens after a timeout.
     pub after_timeout: Style,
 }
 
-/// What becomes of the window when a loss is found.
+/// The window when a loss is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowOnLoss {
     /// It is reduced as congestion control says, and held during recovery (Mathis and Mahdavi 1996).
     #[default]
     Reduced,
-    /// It restarts from one segment, and each ACK of the recovery, duplicates too, opens it as in slow start, as in ns-2
-    /// (`CLOSE_CWND_RESTART` and `opencwnd` in `tcp-fack.cc`).
+    /// It restarts from one segment, and each ACK of the recovery, duplicates too, opens it as in slow start, as in
+    /// ns-2 (`CLOSE_CWND_RESTART` and `opencwnd` in `tcp-fack.cc`).
     Restarted,
 }
 
@@ -87,7 +87,7 @@ impl LossDetector for BelowSack {
         }
         let below = self.forward.judge(ack, board);
         match stage {
-            Stage::Open(_) => self.in_order(ack, below),
+            Stage::Open { .. } => self.in_order(ack, below),
             Stage::FastRecovery(_) if self.finds_lost_retransmissions => {
                 self.forward.judge_retransmissions(board);
                 Detection::Nothing
@@ -220,8 +220,10 @@ impl Response for Rampdown {
         Actions::exit(ack.ssthresh)
     }
 
-    fn reset(&mut self) {
-        self.above = None;
+    fn on_event(&mut self, event: Event) {
+        if event == Event::Abandoned {
+            self.above = None;
+        }
     }
 
     fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {

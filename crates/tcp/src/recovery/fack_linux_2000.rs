@@ -31,7 +31,7 @@ use crate::scoreboard::{Scoreboard, Sent};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The window on leaving a repair that SACKs have told of: ssthresh, as that kernel.
+    /// The window on leaving a repair that SACKs have reported: ssthresh, as that kernel.
     pub exit: Exit,
     /// The window on leaving a repair without SACKs: FlightSize and one segment (Sarolahti 2000, Table 48).
     pub exit_without_sacks: Exit,
@@ -55,7 +55,7 @@ impl Default for Params {
     }
 }
 
-/// What a loss that SACKs tell of halves; congestion control may halve less (cwnd).
+/// The quantity that a loss reported by SACKs halves; congestion control may halve less (cwnd).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalvedFlight {
@@ -85,7 +85,7 @@ struct FackLinux2000 {
     forward: Forward,
     /// After a timeout: how far the walk over what was outstanding has come.
     walked: Seq,
-    /// The last ACK allows the walk to go on, within the window.
+    /// The last ACK allows the walk to continue, within the window.
     walks: bool,
     sends: Sends,
 }
@@ -189,7 +189,7 @@ impl Recovery for FackLinux2000 {
     }
 
     fn traits(&self) -> Traits {
-        Traits::SACK
+        Traits { needs_sack: true, ..Traits::default() }
     }
 }
 
@@ -234,13 +234,13 @@ impl FackLinux2000 {
         }
     }
 
-    /// `tcp_ack_packets_out`: the timer counts from the oldest segment unless a timeout is being repaired, or NewReno is
-    /// at work.
+    /// `tcp_ack_packets_out`: the timer counts from the oldest segment unless a timeout is being repaired, or NewReno
+    /// is at work.
     fn times_the_oldest(&self) -> bool {
         self.repairing.is_none() || (self.after_timeout.recover().is_none() && !self.without_sacks)
     }
 
-    /// What a loss halves; the SACKs of the ACK that tells of it are on the board.
+    /// The quantity that a loss halves; the SACKs of the ACK that reports it are on the board.
     fn halved(&self, ack: &AckEvent, board: &Scoreboard) -> Bytes {
         let gone = board.front().zip(board.highest_sacked());
         let gone = gone.map_or(0, |(first, fack)| fack.since(first.range.start));

@@ -18,8 +18,8 @@ impl Judged {
     /// Nothing was judged.
     pub(super) const NONE: Self = Self { to: None };
 
-    /// `Update()`: marks as lost whatever lies below the edge, is not SACKed and was not judged before. Of what was sent
-    /// again already only the first copy is lost.
+    /// `Update()`: marks as lost whatever lies below the edge, is not SACKed and was not judged before. Of what was
+    /// sent again already only the first copy is lost.
     pub(super) fn mark_below(
         &mut self,
         edge: Option<Seq>,

@@ -23,8 +23,8 @@ impl LimitedTransmit {
         Self { on, allowed: Bytes::ZERO, sent: Bytes::ZERO }
     }
 
-    /// A duplicate ACK came that tells of no loss yet. Where the threshold is an adaptive one, each lets a segment out
-    /// until it is reached: with two, it never would be.
+    /// A duplicate ACK has arrived that means no loss yet. Where the threshold is an adaptive one, each lets a segment
+    /// out until it is reached: with two, it never would be.
     pub(super) fn on_duplicate(&mut self, ack: &AckEvent) {
         let most = ack.extended.map_or(MOST_SEGMENTS, |threshold| u64::from(threshold.saturating_sub(1)));
         if (self.on || ack.extended.is_some()) && self.allowed < ack.smss * most {

@@ -1,4 +1,4 @@
-//! Loss recovery: what counts as lost, what is sent next, and what becomes of the window meanwhile.
+//! Loss recovery: which segments count as lost, which is sent next, and how the window changes meanwhile.
 //!
 //! The endpoint knows one trait, [`Recovery`]. It tells a recovery of ACKs, timeouts and deadlines, carries out the
 //! general [`Actions`] that it answers with, and asks it in [`Recovery::next`] what to send.
@@ -6,29 +6,32 @@
 //! Most algorithms are made of parts (`composed.rs`), each of which can be exchanged:
 //! - a [`LossDetector`](composed::LossDetector) marks segments on the [`Scoreboard`] as lost;
 //! - a [`Selector`](composed::Selector) picks the next segment to send (`NextSeg` of RFC 6675) and estimates the pipe;
-//! - a [`Response`](composed::Response) says what becomes of the window before, during and after fast recovery;
+//! - a [`Response`](composed::Response) controls the window before, during and after fast recovery;
 //! - [`AfterTimeout`] is what follows when the retransmission timer has run out.
 //!
-//! Read `composed.rs` first, then `reno.rs`, `new_reno.rs` and `sack_6675.rs`. `aix.rs`, `pr.rs` and `fack_linux_2000.rs`
-//! are state machines of their own.
+//! Read `composed.rs` first, then `reno.rs`, `new_reno.rs` and `sack_6675.rs`. `aix.rs`, `pr.rs` and
+//! `fack_linux_2000.rs` are state machines of their own.
 
 mod actions;
 mod after_timeout;
 mod composed;
 mod disorder;
 mod duplicates;
+mod fallback;
 mod forward;
 mod judged;
 mod limited_transmit;
 mod new_reno_linux;
 mod prr;
 mod rack;
+mod traits;
 
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
 pub use actions::{Actions, Finding, TimerAction, WindowAction};
 pub use after_timeout::{AfterTimeout, Style};
-pub use rack_tlp::TailProbes;
+pub use fallback::{without_sack, without_timestamps};
+pub use traits::{TailProbes, Traits, WithoutSack};
 
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
@@ -62,7 +65,7 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// An acceptable ACK came and is entered on the board.
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions;
 
-    /// The retransmission timer ran out.
+    /// The retransmission timer has expired.
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions;
 
     /// The time that [`Recovery::deadline`] named has come. `ack` tells the state of things; it
@@ -100,9 +103,9 @@ pub trait Recovery: std::fmt::Debug + Send {
         board.pipe()
     }
 
-    /// Whether nothing is going on: no loss is suspected or being repaired, the window to send by is cwnd, the pipe is the
-    /// board's, and what [`Actions::ordinary`] says is all that an ACK which only advances means. Such ACKs, and new
-    /// segments, are then not told.
+    /// Whether nothing is going on: no loss is suspected or being repaired, the window to send by is cwnd, the pipe is
+    /// the board's, and what [`Actions::ordinary`] says is all that an ACK which only advances means. Such ACKs, and
+    /// new segments, are then not told.
     fn is_idle(&self) -> bool {
         false
     }
@@ -110,45 +113,10 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// Where the algorithm stands.
     fn state(&self) -> RecoveryState;
 
-    /// The algorithm in its place for a peer that does not permit SACK: NewReno by RFC 6582, if not another.
-    fn without_sack(&self) -> Box<dyn Recovery> {
-        new_reno::standard()
-    }
-
-    /// What it needs of the connection, and what it takes over.
+    /// Its demands on the connection, and the tasks that it takes over.
     fn traits(&self) -> Traits {
         Traits::default()
     }
-}
-
-/// What a recovery needs of the connection, and what it takes over from other parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traits {
-    /// It is of no use without selective acknowledgments.
-    pub needs_sack: bool,
-    /// It is of no use without timestamps.
-    pub needs_timestamps: bool,
-    /// It judges its loss signals itself, or has none that a detector of spurious signals could judge.
-    pub judges_signals: bool,
-    /// Its deadlines take the place of the retransmission timer.
-    pub replaces_timer: bool,
-    /// The tail of a flight is probed before the retransmission timer runs out.
-    pub probes_tail: Option<TailProbes>,
-    /// A retransmission of the oldest segment starts the retransmission timer anew, so that a copy that was lost and sent
-    /// again has time to arrive (Linux `tcp_xmit_retransmit_queue`).
-    pub restarts_timer_for_oldest: bool,
-}
-
-impl Traits {
-    /// Those of an algorithm that needs selective acknowledgments and nothing else.
-    const SACK: Self = Self {
-        needs_sack: true,
-        needs_timestamps: false,
-        judges_signals: false,
-        replaces_timer: false,
-        probes_tail: None,
-        restarts_timer_for_oldest: false,
-    };
 }
 
 /// The window to send by.
@@ -165,14 +133,14 @@ pub struct SendWindow {
 pub enum RecoveryState {
     /// No loss is being repaired.
     Open,
-    /// Losses that ACKs told of are being repaired, until `recover` is acknowledged.
+    /// Losses that ACKs have reported are being repaired, until `recover` is acknowledged.
     FastRecovery {
         /// End of what was outstanding when the loss was found.
         recover: Seq,
     },
-    /// Losses that the timer told of are being repaired, until `recover` is acknowledged.
+    /// Losses that the timer has found are being repaired, until `recover` is acknowledged.
     AfterTimeout {
-        /// End of what was outstanding when the timer ran out.
+        /// End of what was outstanding when the timer expired.
         recover: Seq,
     },
 }
@@ -205,7 +173,7 @@ pub struct AckEvent {
     pub sack: bool,
     /// Bytes that it newly SACKed.
     pub newly_sacked: Bytes,
-    /// Bytes that it is the first to tell of, SACKed or not.
+    /// Bytes that it is the first to report, SACKed or not.
     pub delivered: Bytes,
     /// Whether it is a duplicate by RFC 5681 §2: nothing new, no data, the same window.
     pub duplicate: bool,
@@ -230,7 +198,7 @@ pub struct AckEvent {
     pub advertised: Bytes,
     /// The clock value that it echoes, where timestamps are agreed (RFC 7323 §3).
     pub echo: Option<Timestamp>,
-    /// The one-way delay that it tells of, where timestamps are agreed.
+    /// The one-way delay that it reports, where timestamps are agreed.
     pub one_way: Option<OneWayDelay>,
     /// The segment that it reports as arrived twice (RFC 2883 §4).
     pub dsack: Option<SeqRange>,
@@ -240,16 +208,16 @@ pub struct AckEvent {
     pub min_rtt: Option<Duration>,
     /// The round trip that this ACK measured, if it measured one.
     pub rtt: Option<Duration>,
-    /// The same of the newest segment that it acknowledges and no SACK has told of before.
+    /// The same of the newest segment that it acknowledges and no SACK has reported before.
     pub newest_rtt: Option<Duration>,
     /// That of the last segment that it acknowledges, if that one was sent once, whatever became of those before it.
     pub last_rtt: Option<Duration>,
-    /// Of the data that it tells of, those that the peer reports as marked.
+    /// Of the data that it reports, those that the peer reports as marked.
     pub marked: Bytes,
 }
 
 impl AckEvent {
-    /// The congestion event that this ACK tells of, where a reduction goes by `flight`.
+    /// The congestion event that this ACK reports, where a reduction is based on `flight`.
     #[must_use]
     pub const fn congestion_event(&self, flight: Bytes) -> CongestionEvent {
         let Self { now, cwnd, pipe, .. } = *self;
@@ -344,12 +312,6 @@ pub enum Next {
     New,
     /// Nothing now.
     Nothing,
-}
-
-/// The algorithm for a connection whose peer permits SACK but gives no timestamps.
-#[must_use]
-pub fn without_timestamps() -> Box<dyn Recovery> {
-    Box::new(sack_6675::composed(Style::default()))
 }
 
 /// The rule that most algorithms share: what is marked lost first, then new data, as the window allows.

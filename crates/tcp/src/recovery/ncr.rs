@@ -68,7 +68,7 @@ struct RoundTripThreshold<D> {
 impl<D: LossDetector> LossDetector for RoundTripThreshold<D> {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
         let dupthresh = match stage {
-            Stage::Open(_) => {
+            Stage::Open { .. } => {
                 // I.3 and E.6: set by the flight as the last transmission left it, which is as this ACK found it.
                 self.threshold = self.transmit.threshold(board.outstanding(), ack);
                 self.threshold
@@ -140,7 +140,7 @@ impl Response for ExtendedLimitedTransmit {
 impl ExtendedLimitedTransmit {
     /// §3.2: it was reordering. No burst (T.1), and slow start back to where the sender was (T.2).
     fn terminate(&mut self, flight_prev: Bytes, ack: &AckEvent, board: &Scoreboard) -> Actions {
-        // T.4: with another gap the same phase goes on, from I.2.
+        // T.4: with another gap the same phase continues, from I.2.
         self.skipped = Bytes::ZERO;
         let cwnd = (board.outstanding() + ack.smss).min(flight_prev);
         let (timer, finding) = (TimerAction::Restart, Finding::Resized("reordering"));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::actions::DUPLICATES;
-use super::composed::{Composed, Detection, LostFirst, Response};
+use super::composed::{Composed, Detection, Event, LostFirst, Response};
 use super::disorder::{Change, Disorder};
 use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
 use super::limited_transmit::LimitedTransmit;
@@ -123,9 +123,11 @@ impl Response for Inflate {
         Actions::exit(self.params.exit.window(ack, board))
     }
 
-    fn reset(&mut self) {
-        self.limited_transmit.end();
-        self.inflation = 0;
+    fn on_event(&mut self, event: Event) {
+        if event == Event::Abandoned {
+            self.limited_transmit.end();
+            self.inflation = 0;
+        }
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {

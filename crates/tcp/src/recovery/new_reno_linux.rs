@@ -1,9 +1,10 @@
 //! NewReno as Linux has it, for a peer that does not permit SACK.
 //!
-//! Each duplicate ACK counts as a segment that has left the network, as if the peer had SACKed it (`tcp_add_reno_sack`), and so
-//! the estimate of the pipe and the proportional reduction are those of a connection with SACK. Which segment it was nobody
-//! knows: those behind the first hole are marked. A partial ACK acknowledges the hole and as many of them as it has
-//! segments besides (`tcp_remove_reno_sacks`), and tells that the next segment is lost, too (`tcp_newreno_mark_lost`).
+//! Each duplicate ACK counts as a segment that has left the network, as if the peer had SACKed it
+//! (`tcp_add_reno_sack`), and so the estimate of the pipe and the proportional reduction are those of a connection with
+//! SACK. Which segment it was is unknown: those after the first hole are marked. A partial ACK acknowledges the hole
+//! and as many of them as it has segments besides (`tcp_remove_reno_sacks`), and tells that the next segment is lost,
+//! too (`tcp_newreno_mark_lost`).
 
 use units::Duration;
 
@@ -37,7 +38,7 @@ impl CountedDuplicates {
     }
 }
 
-/// The lowest segment behind the first that is not marked becomes so; whether there was one.
+/// The lowest segment after the first that is not marked becomes so; whether there was one.
 fn mark_next(board: &mut Scoreboard) -> bool {
     let next = board.first_hole(1..board.len()).and_then(|index| board.get(index));
     next.map(|sent| sent.range).is_some_and(|range| !board.sack(range).is_zero())
@@ -62,11 +63,11 @@ impl LossDetector for CountedDuplicates {
                 Detection::Nothing
             }
             Stage::FastRecovery(_) if !ack.advances && ack.duplicate => self.count_one(board),
-            Stage::Open(_) if !ack.advances && ack.duplicate => match self.count_one(board) {
+            Stage::Open { .. } if !ack.advances && ack.duplicate => match self.count_one(board) {
                 _ if self.count >= ack.dupthresh => Detection::Loss,
                 found => found,
             },
-            Stage::FastRecovery(_) | Stage::Open(_) if !ack.advances => Detection::Nothing,
+            Stage::FastRecovery(_) | Stage::Open { .. } if !ack.advances => Detection::Nothing,
             _ => {
                 self.forget(board);
                 Detection::Nothing

@@ -161,7 +161,7 @@ impl Recovery for Pr {
     }
 
     fn traits(&self) -> Traits {
-        Traits { judges_signals: true, replaces_timer: true, ..Traits::SACK }
+        Traits { needs_sack: true, judges_signals: true, replaces_timer: true, ..Traits::default() }
     }
 }
 
@@ -199,7 +199,7 @@ impl Pr {
     }
 
     /// ewrtt = max(α^(1/cwnd)·ewrtt, now − time(n)) for each segment n that is acknowledged. Of several at once
-    /// it is the last sent that drew the ACK: the others' ACKs were lost, and tell of no round trip.
+    /// it is the last sent that drew the ACK: the others' ACKs were lost, and show no round trip.
     fn measure(&mut self, ack: &AckEvent, board: &Scoreboard) {
         let (mut count, mut last) = (0, None);
         self.waited_for.retain(|departed| {

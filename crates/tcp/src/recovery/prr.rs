@@ -1,18 +1,19 @@
-//! Proportional rate reduction (RFC 9937, RFC 6937): in fast recovery each ACK lets out so much that the window shrinks
-//! evenly, from what it was to ssthresh, over one round trip; and where more was lost than the reduction takes off, no
-//! more than was delivered, or in slow start back to ssthresh. After a congestion mark it does the same, as Linux does in its
-//! state CWR.
+//! Proportional rate reduction (RFC 9937, RFC 6937): in fast recovery each ACK releases as many data as let the window
+//! shrink evenly, from what it was to ssthresh, over one round trip; and where more was lost than the reduction takes
+//! off, no more than was delivered, or in slow start back to ssthresh. After a congestion mark it does the same, as
+//! Linux does in its state CWR.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
-use super::composed::{Detection, Response};
+use super::actions::DUPLICATES;
+use super::composed::{Detection, Event, Response};
 use super::disorder::{Change, Disorder};
 use super::{AckEvent, Actions, SendWindow, SentEvent, TimerAction};
 use crate::scoreboard::Scoreboard;
 
-/// What becomes of the window in recovery.
+/// The window in recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
@@ -42,8 +43,9 @@ pub(super) struct Prr {
     from: RecoveryFrom,
     /// Whether what goes out is counted in whole segments, rounded up, as in Linux; RFC 9937 counts bytes.
     whole_segments: bool,
-    /// Whether duplicate ACKs stand for segments that SACK would tell of, and what is acknowledged as recovery began does not
-    /// end it yet: only what was sent later tells new duplicates from old ones (`tcp_is_non_sack_preventing_reopen`).
+    /// Whether duplicate ACKs stand for segments that SACK would report, and an ACK of all data sent before recovery
+    /// does not end it yet: only what was sent later tells new duplicates from old ones
+    /// (`tcp_is_non_sack_preventing_reopen`).
     without_sack: bool,
     /// What was in use before (`RecoverFS`).
     before: Bytes,
@@ -65,7 +67,7 @@ struct Quota {
     out: Bytes,
     /// What the ACK delivered (`DeliveredData`).
     delivered: Bytes,
-    /// Whether it advances and tells of no further loss (`SafeAck`).
+    /// Whether it advances and reports no further loss (`SafeAck`).
     safe: bool,
     smss: Bytes,
 }
@@ -89,8 +91,8 @@ impl Prr {
         Self { without_sack: true, ..Self::new(RecoveryFrom::Cwnd, true) }
     }
 
-    /// An ACK delivers so much and is entered on the board. Safe is one that advances and tells of no further loss
-    /// (RFC 9937 §6.2).
+    /// An ACK delivers `delivered` bytes and is entered on the board. It is safe if it advances and reports no further
+    /// loss (RFC 9937 §6.2).
     fn on_ack(&mut self, ack: &AckEvent, delivered: Bytes, safe: bool, board: &Scoreboard) {
         self.delivered += delivered;
         self.quota = Some(Quota { pipe: board.pipe(), out: self.out, delivered, safe, smss: ack.smss });
@@ -137,12 +139,12 @@ impl Response for Prr {
                 }
                 return Actions::hold(TimerAction::restart_if(ack.advances));
             }
-            self.reset();
+            (self.quota, self.marked) = (None, None);
         }
         if ack.advances { Actions::grow(ack.delivered, TimerAction::Restart) } else { Actions::NONE }
     }
 
-    fn entered(&mut self, ack: &AckEvent, board: &Scoreboard) {
+    fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, board: &Scoreboard) -> Actions {
         let earlier_sacked = board.sacked().saturating_sub(ack.newly_sacked);
         self.before = match self.from {
             RecoveryFrom::InFlight => ack.flight.saturating_sub(earlier_sacked),
@@ -153,6 +155,7 @@ impl Response for Prr {
         // A recovery that a timer begins has no ACK; the kernel counts a segment (`tcp_rack_reo_timeout`).
         let delivered = if ack.delivered.is_zero() { ack.smss } else { ack.delivered };
         self.on_ack(ack, delivered, false, board);
+        Actions::reduce(ack.congestion_event(ack.flight), DUPLICATES)
     }
 
     fn in_recovery(&mut self, ack: &AckEvent, found: Detection, board: &Scoreboard) -> Actions {
@@ -175,18 +178,13 @@ impl Response for Prr {
         Actions::exit(ack.ssthresh)
     }
 
-    fn reset(&mut self) {
+    /// After a mark as `tcp_init_cwnd_reduction`.
+    fn on_event(&mut self, event: Event) {
         (self.quota, self.marked) = (None, None);
-    }
-
-    /// `tcp_init_cwnd_reduction`.
-    fn on_mark(&mut self, before: Bytes, nxt: Seq) {
-        (self.before, self.delivered, self.out) = (before, Bytes::ZERO, Bytes::ZERO);
-        (self.quota, self.marked) = (None, Some(nxt));
-    }
-
-    fn is_idle(&self) -> bool {
-        self.marked.is_none()
+        if let Event::Marked { before, nxt } = event {
+            (self.before, self.delivered, self.out) = (before, Bytes::ZERO, Bytes::ZERO);
+            self.marked = Some(nxt);
+        }
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, _board: &Scoreboard) {

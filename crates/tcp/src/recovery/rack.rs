@@ -42,18 +42,18 @@ pub(super) struct Rack {
 }
 
 /// How much reordering is waited for: a quarter of the shortest round trip, times a factor that grows by one in each
-/// round trip with a D-SACK, as that tells of a needless retransmission (§6.2 step 4).
+/// round trip with a D-SACK, as that shows a needless retransmission (§6.2 step 4).
 #[derive(Clone, Copy, Debug)]
 struct ReorderingWindow {
     /// `RACK.reo_wnd_mult`.
     factor: u32,
-    /// `RACK.reo_wnd_persist`: after so many recoveries the factor is 1 again.
+    /// `RACK.reo_wnd_persist`: recoveries after which the factor is 1 again.
     persist: u32,
     /// `RACK.dsack_round`: end of the round trip in which the factor grew last.
     round: Option<Seq>,
 }
 
-/// §6.2 step 4: the window stays widened for so many recoveries.
+/// §6.2 step 4: number of recoveries for which the window stays widened.
 const PERSIST: u32 = 16;
 /// §6.2 step 4: the part of the shortest round trip.
 const MIN_RTT_PARTS: u64 = 4;
@@ -61,7 +61,8 @@ const MIN_RTT_PARTS: u64 = 4;
 impl ReorderingWindow {
     const NARROW: Self = Self { factor: 1, persist: PERSIST, round: None };
 
-    /// An ACK came; `dsack` says whether it reports a needless retransmission, `recovered` whether it ends fast recovery.
+    /// An ACK came; `dsack` says whether it reports a needless retransmission, `recovered` whether it ends fast
+    /// recovery.
     fn adapt(&mut self, ack: &AckEvent, dsack: bool, recovered: bool) {
         self.round = self.round.filter(|round| ack.number.before(*round));
         if dsack && self.round.is_none() {
@@ -126,7 +127,7 @@ impl Rack {
         lost_once || lost_again
     }
 
-    /// §6.2 step 4: none while a loss is repaired or three segments tell of one, as long as nothing was ever reordered.
+    /// §6.2 step 4: none while a loss is repaired or three segments report one, as long as nothing was ever reordered.
     fn reordering_window(&self, ack: &AckEvent, repairing: bool, board: &Scoreboard) -> Duration {
         let enough = board.sacked_segments() >= ack.dupthresh as usize;
         if !self.reordering_seen && (repairing || enough) {
@@ -218,9 +219,9 @@ fn is_in_flight(sent: &Sent) -> bool {
 }
 
 /// §6.2 step 2: whether the last copy of a segment that was sent again has been delivered, and not an earlier one. The
-/// echoed clock tells, and a round trip shorter than any. Of a segment that was SACKed the clock tells nothing: behind a gap
-/// the receiver echoes what came before it (RFC 7323 §4.3), and by the letter of the RFC no probe would find a loss. Linux
-/// asks the round trip alone (`tcp_rack_advance`).
+/// echoed clock tells, and a round trip shorter than any. Of a segment that was SACKed the clock tells nothing: behind
+/// a gap the receiver echoes what came before it (RFC 7323 §4.3), and by the letter of the RFC no probe would find a
+/// loss. Linux asks the round trip alone (`tcp_rack_advance`).
 fn is_of_last_copy(ack: &AckEvent, newest: &Newest) -> bool {
     let cumulative = newest.end.at_or_before(ack.number);
     let echo = ack.echo.filter(|_| cumulative);
@@ -235,11 +236,12 @@ impl LossDetector for Rack {
         let recovered = matches!(stage, Stage::Over);
         self.reordering.adapt(ack, self.tells_of_needless_copy(ack), recovered);
         if recovered {
-            // What lies beyond the recovery point is judged at once, as the begin of another recovery.
+            // Segments beyond the recovery point are judged at once, as the begin of another recovery.
             self.detect_soon(ack, board);
-            return Detection::Nothing;
+            return if self.renews_for(ack, board) { Detection::LossRemains } else { Detection::Nothing };
         }
-        let open = matches!(stage, Stage::Open(_));
+        let open = matches!(stage, Stage::Open { .. });
+        let reopened = matches!(stage, Stage::Open { reopened: true, .. });
         let lost = self.detect(ack, !open, board);
         if board.sacked().is_zero() && self.resent.is_empty() {
             // Half round the circle of numbers the place would seem ahead again.
@@ -247,6 +249,8 @@ impl LossDetector for Rack {
         }
         if lost {
             Detection::Loss
+        } else if reopened && self.renews_for(ack, board) {
+            Detection::LossRemains
         } else if open && !ack.newly_sacked.is_zero() {
             Detection::Duplicate
         } else {
@@ -259,8 +263,8 @@ impl LossDetector for Rack {
         board.blame_first(Cause::FastRetransmit);
     }
 
-    /// §6.3: the first segment is lost, and whatever was sent a round trip and the reordering window ago. The round trip
-    /// is the smoothed one, as that of the last loss may be old.
+    /// §6.3: the first segment is lost, and whatever was sent a round trip and the reordering window ago. The round
+    /// trip is the smoothed one, as that of the last loss may be old.
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
         mark_overdue(timeout, self.window, board);
         self.forget_places();
@@ -286,8 +290,15 @@ impl LossDetector for Rack {
         if self.detect(ack, repairing, board) { Detection::Loss } else { Detection::Nothing }
     }
 
-    /// `tcp_time_to_recover`: `lost_out` counts what was sent again, too, until it is delivered.
-    fn begins_anew(&self, ack: &AckEvent, board: &Scoreboard) -> bool {
+    fn is_idle(&self) -> bool {
+        self.timer.is_none() && self.resent.is_empty()
+    }
+}
+
+impl Rack {
+    /// Whether a recovery that ends is followed at once by another one. `tcp_time_to_recover`: `lost_out` counts
+    /// segments that were sent again, too, until they are delivered.
+    fn renews_for(&self, ack: &AckEvent, board: &Scoreboard) -> bool {
         let is_out = |(start, at): &(Seq, Instant)| {
             let sent = board.get(board.index_of(*start)).filter(|_| start.at_or_after(ack.number));
             sent.is_some_and(|sent| sent.last_sent == *at && is_in_flight(sent) && !sent.twice)
@@ -295,13 +306,7 @@ impl LossDetector for Rack {
         self.renews && (board.has_lost() || self.resent.iter().any(is_out))
     }
 
-    fn is_idle(&self) -> bool {
-        self.timer.is_none() && self.resent.is_empty()
-    }
-}
-
-impl Rack {
-    /// Judges what waits as soon as the ACK at hand is done with.
+    /// Judges the waiting segments as soon as the present ACK is processed.
     fn detect_soon(&mut self, ack: &AckEvent, board: &Scoreboard) {
         let newest = self.newest;
         let hole =

@@ -1,5 +1,5 @@
-//! RACK-TLP (RFC 8985): losses are told by time (`rack.rs`), the tail of a flight is probed (`tail_loss_probe.rs` of the
-//! endpoint), and the window shrinks evenly (`prr.rs`) or at once.
+//! RACK-TLP (RFC 8985): losses are told by time (`rack.rs`), the tail of a flight is probed (`tail_loss_probe.rs` of
+//! the endpoint), and the window shrinks evenly (`prr.rs`) or at once.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use units::Duration;
 use super::composed::{Composed, HalveAtOnce, LostFirst};
 use super::prr::{Prr, RecoveryFrom, Reduction};
 use super::rack::Rack;
+use super::traits::{TailProbes, WithoutSack};
 use super::{AfterTimeout, Recovery};
 use crate::registry::Entry;
 
@@ -25,7 +26,7 @@ pub struct Params {
     /// What the clock adds to the timers of reordering and of probes: nothing in the RFC; 2 ms in Linux
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack: Duration,
-    /// What becomes of the window in recovery.
+    /// The window in recovery.
     pub reduction: Reduction,
     /// What the reduction of PRR is a part of.
     pub recovery_from: RecoveryFrom,
@@ -33,29 +34,10 @@ pub struct Params {
     pub without_sack: WithoutSack,
     /// Whether PRR counts whole segments, rounded up, as Linux does, and not bytes (RFC 9937).
     pub whole_segments: bool,
-    /// Whether a recovery that ends while lost segments are not delivered yet, though sent again, is followed at once by
-    /// another one, with a reduction of its own. So does Linux (`tcp_time_to_recover`); by RFC 8985 only what is lost anew begins one.
+    /// Whether a recovery that ends while lost segments are not delivered yet, though sent again, is followed at once
+    /// by another one, with a reduction of its own. So does Linux (`tcp_time_to_recover`); by RFC 8985 only what is
+    /// lost anew begins one.
     pub renews: bool,
-}
-
-/// The recovery for a peer that does not permit SACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WithoutSack {
-    /// NewReno by RFC 6582.
-    #[default]
-    NewReno,
-    /// That of Linux: duplicate ACKs count as segments that have left the network, and the window shrinks proportionally.
-    Linux,
-}
-
-/// How the tail of a flight is probed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TailProbes {
-    /// What a probe of a single segment waits for a delayed ACK (`TLP.max_ack_delay`).
-    pub max_ack_delay: Duration,
-    /// What the clock adds otherwise.
-    pub slack: Duration,
 }
 
 impl Default for Params {
@@ -84,12 +66,12 @@ fn composed(params: &Params) -> Composed {
         ),
         Reduction::AtOnce => Composed::new(rack, LostFirst, HalveAtOnce, after_timeout),
     };
-    let composed = match params.without_sack {
-        WithoutSack::NewReno => composed,
-        WithoutSack::Linux => composed.without_sack_by(super::new_reno_linux::linux),
-    };
     let probes = TailProbes { max_ack_delay: params.max_ack_delay, slack: params.timer_slack };
-    composed.on_sack().restarting_timer_for_oldest().probing_tail(params.tail_loss_probe.then_some(probes))
+    composed
+        .on_sack()
+        .without_sack_by(params.without_sack)
+        .restarting_timer_for_oldest()
+        .probing_tail(params.tail_loss_probe.then_some(probes))
 }
 
 /// This algorithm in the registry.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::composed::{Detection, Response};
+use super::composed::{Detection, Event, Response};
 use super::disorder::Disorder;
 use super::fack::{self, Rampdown};
 use super::{AckEvent, Actions, Finding, Recovery, SendWindow, SentEvent, Style, TimerAction, WindowAction};
@@ -52,15 +52,15 @@ impl Response for HalveTheRate {
     /// Sections 7.10 to 7.14. One segment for two acknowledged makes half of the window; each hole took the place of a
     /// segment that was never acknowledged.
     fn exit(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
-        self.rampdown.reset();
+        self.rampdown.on_event(Event::Abandoned);
         let before = self.rampdown.before();
         let cwnd = (before.saturating_sub(self.again) / 2).max(ack.smss);
         let window = WindowAction::Set { cwnd, ssthresh: cwnd.max(before / LEAST_PART) };
         Actions { window, timer: TimerAction::Restart, finding: Finding::Resized("halved") }
     }
 
-    fn reset(&mut self) {
-        self.rampdown.reset();
+    fn on_event(&mut self, event: Event) {
+        self.rampdown.on_event(event);
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, _board: &Scoreboard) {

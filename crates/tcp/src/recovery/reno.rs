@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Seq};
 
 use super::actions::DUPLICATES;
-use super::composed::{Composed, Detection, LostFirst, Response};
+use super::composed::{Composed, Detection, Event, LostFirst, Response};
 use super::disorder::{Change, Disorder};
 use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
 use super::limited_transmit::LimitedTransmit;
@@ -30,7 +30,7 @@ pub struct Params {
     /// Whether each duplicate ACK restarts the retransmission timer (Gurtov 2001): it keeps the timer from
     /// running out while needless copies are still being answered, and delays the repair of real losses.
     pub timer_restarts_on_duplicates: bool,
-    /// Whether go-back-N after a timeout outlives a fast retransmit, as in BSD, which goes on where it was
+    /// Whether go-back-N after a timeout outlives a fast retransmit, as in BSD, which continues where it was
     /// (`snd_nxt = onxt`). Otherwise what it has not sent again yet is taken for on its way.
     pub go_back_n_goes_on: bool,
     /// Whether duplicate ACKs inflate the window by no more than was outstanding when the loss was found: more
@@ -123,11 +123,13 @@ impl Response for Inflate {
         Actions::exit(ack.ssthresh)
     }
 
-    fn reset(&mut self) {
-        self.limited_transmit.end();
-        self.deflate();
-        // A reduction that was undone was none.
-        self.reduced_at = None;
+    fn on_event(&mut self, event: Event) {
+        if event == Event::Abandoned {
+            self.limited_transmit.end();
+            self.deflate();
+            // A reduction that was undone was none.
+            self.reduced_at = None;
+        }
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {
@@ -205,7 +207,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
             let detector = DuplicateThreshold::new(params.bugfix, params.remembers).keeping_marks(goes_on);
             let after_timeout = AfterTimeout::new(params.after_timeout);
             let composed = Composed::new(detector, LostFirst, response, after_timeout);
-            Box::new(composed.with_go_back_n_that_goes_on(goes_on))
+            Box::new(composed.with_go_back_n_that_continues(goes_on))
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

@@ -1,5 +1,5 @@
-//! RR-TCP (Zhang, Karp, Floyd and Peterson 2003), its sending side: SACK recovery with limited transmit extended
-//! to a whole window, so that a high threshold of duplicate ACKs can be reached at all.
+//! RR-TCP (Zhang, Karp, Floyd and Peterson 2003), its sending side: SACK recovery with limited transmit extended to a
+//! whole window, so that a high threshold of duplicate ACKs can be reached at all.
 //!
 //! The threshold itself is `dupthresh`'s (the histogram of reordering lengths), false fast retransmits are
 //! found and undone by `spurious` (D-SACK); the profile `rr` puts the three together.
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::composed::{Detection, Response};
-use super::disorder::{Change, Disorder};
+use super::disorder::Disorder;
 use super::sack_6675::respond_by;
-use super::{AckEvent, Actions, Next, Recovery, Room, Style, TimerAction};
+use super::{AckEvent, Actions, Recovery, Style, TimerAction};
 use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
@@ -21,7 +21,7 @@ use crate::scoreboard::Scoreboard;
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// How many windows of new data duplicate ACKs may let out beyond the window. Zhang et al. 2003: one.
+    /// Windows of new data that duplicate ACKs may release beyond the window. Zhang et al. 2003: one.
     #[schemars(range(min = 0, max = 100))]
     pub extra_windows: u32,
     /// What happens after a timeout.
@@ -34,34 +34,11 @@ impl Default for Params {
     }
 }
 
-/// While a gap lasts, each duplicate ACK lets new data out; a reduction goes by the flight of before.
+/// While a gap lasts, each duplicate ACK releases new data; a reduction is based on the flight before the gap.
 #[derive(Debug)]
-pub(super) struct WholeWindow {
-    /// How many windows may be let out beyond the window, if there is a limit.
-    extra_windows: Option<u32>,
-    /// The most that may be outstanding while a gap lasts.
-    most: Bytes,
-}
-
-impl WholeWindow {
-    /// With no limit on what is let out.
-    pub(super) const fn unlimited() -> Self {
-        Self { extra_windows: None, most: Bytes::MAX }
-    }
-
-    const fn limited_to(extra_windows: u32) -> Self {
-        Self { extra_windows: Some(extra_windows), most: Bytes::ZERO }
-    }
-}
+pub(super) struct WholeWindow;
 
 impl Response for WholeWindow {
-    fn in_order(&mut self, ack: &AckEvent, _: Detection, _: Change, _board: &Scoreboard) -> Actions {
-        if let Some(extra) = self.extra_windows {
-            self.most = ack.cwnd * (u64::from(extra) + 1);
-        }
-        Actions::ordinary(ack)
-    }
-
     fn enter(&mut self, ack: &AckEvent, disorder: &Disorder, _board: &Scoreboard) -> Actions {
         disorder.reduce(ack)
     }
@@ -72,11 +49,6 @@ impl Response for WholeWindow {
 
     fn limited_transmit(&self, disorder: &Disorder) -> Bytes {
         disorder.limited_transmit()
-    }
-
-    fn allows(&self, next: Next, disorder: &Disorder, board: &Scoreboard, room: &Room) -> bool {
-        let new = room.new.unwrap_or(Bytes::ZERO);
-        next != Next::New || disorder.flight().is_none() || board.outstanding() + new <= self.most
     }
 }
 
@@ -90,7 +62,9 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         if extra_windows > 100 {
             return Err(refusal(format!("extra_windows is {extra_windows}"), "from 0 to 100"));
         }
-        Ok(Arc::new(move || Box::new(respond_by(WholeWindow::limited_to(extra_windows), after_timeout))))
+        Ok(Arc::new(move || {
+            Box::new(respond_by(WholeWindow, after_timeout).with_extra_windows(extra_windows))
+        }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
 use super::actions::DUPLICATES;
-use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Selector, Stage};
+use super::composed::{Composed, Detection, Event, FastRecovery, LossDetector, Response, Selector, Stage};
 use super::disorder::{Change, Disorder};
 use super::duplicates::Duplicates;
 use super::judged::Judged;
@@ -104,7 +104,7 @@ impl LossDetector for IsLost {
             self.duplicates.clear();
         }
         match stage {
-            Stage::Open(_) => self.in_order(ack),
+            Stage::Open { .. } => self.in_order(ack),
             Stage::FastRecovery(recovery) => {
                 self.judged.mark_below(self.lost.edge(ack, board), ack, recovery, board);
                 Detection::Nothing
@@ -188,16 +188,15 @@ impl Selector for NextSeg {
         }
     }
 
-    fn begin(&mut self, ack: &AckEvent, recovery: &FastRecovery, board: &Scoreboard) {
-        self.let_out = 0;
-        self.counted = board.outstanding().saturating_sub(ack.smss * u64::from(recovery.duplicates));
-    }
-
-    fn on_ack(&mut self, ack: &AckEvent, _board: &Scoreboard) {
+    fn on_ack(&mut self, ack: &AckEvent, recovery: &FastRecovery, begins: bool, board: &Scoreboard) {
         self.let_out = 0;
         // Fall and Floyd 1996: a partial ACK stands for two segments, the lost one and the one sent again.
-        let left = if ack.advances { 2 } else { u64::from(ack.duplicate) };
-        self.counted = self.counted.saturating_sub(ack.smss * left);
+        let (before, left) = match ack.advances {
+            _ if begins => (board.outstanding(), u64::from(recovery.duplicates)),
+            true => (self.counted, 2),
+            false => (self.counted, u64::from(ack.duplicate)),
+        };
+        self.counted = before.saturating_sub(ack.smss * left);
     }
 
     fn on_sent(&mut self, sent: &SentEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
@@ -251,8 +250,10 @@ impl Response for LimitedThenHalf {
         Actions::hold(TimerAction::restart_if(ack.advances))
     }
 
-    fn reset(&mut self) {
-        self.limited_transmit.end();
+    fn on_event(&mut self, event: Event) {
+        if event == Event::Abandoned {
+            self.limited_transmit.end();
+        }
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {

@@ -26,7 +26,7 @@ use crate::scoreboard::Scoreboard;
 pub struct Params {
     /// What happens after a timeout.
     pub after_timeout: Style,
-    /// What becomes of the window in recovery: it falls at once (RFC 6675 §5), or evenly over a round trip.
+    /// The window in recovery: it falls at once (RFC 6675 §5), or evenly over a round trip.
     pub reduction: Reduction,
     /// What an even reduction is a part of.
     pub recovery_from: RecoveryFrom,
@@ -52,7 +52,7 @@ impl LossDetector for IsLost {
             self.duplicates.clear();
         }
         match stage {
-            Stage::Open(_) => self.in_order(ack, board),
+            Stage::Open { .. } => self.in_order(ack, board),
             Stage::FastRecovery(recovery) => {
                 self.judged.mark_below(lost_edge(ack, board), ack, recovery, board);
                 Detection::Nothing
@@ -137,8 +137,8 @@ impl Selector for NextSeg {
         }
     }
 
-    fn begin(&mut self, _ack: &AckEvent, _recovery: &FastRecovery, _board: &Scoreboard) {
-        self.rescued = false;
+    fn on_ack(&mut self, _ack: &AckEvent, _recovery: &FastRecovery, begins: bool, _board: &Scoreboard) {
+        self.rescued &= !begins;
     }
 
     fn on_sent(&mut self, sent: &SentEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {

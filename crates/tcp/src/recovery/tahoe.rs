@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::composed::{Composed, Detection, FastRecovery, Response, Selector};
+use super::composed::{Composed, Detection, Event, FastRecovery, Response, Selector};
 use super::disorder::{Change, Disorder};
 use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
 use super::limited_transmit::LimitedTransmit;
@@ -68,8 +68,10 @@ impl Response for StartOver {
         Actions::ordinary(ack)
     }
 
-    fn reset(&mut self) {
-        self.limited_transmit.end();
+    fn on_event(&mut self, event: Event) {
+        if event == Event::Abandoned {
+            self.limited_transmit.end();
+        }
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {

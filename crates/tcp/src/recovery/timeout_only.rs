@@ -1,4 +1,4 @@
-//! No fast retransmit at all: only the timer tells of losses, as in the TCPs before 1988 and in the
+//! No fast retransmit at all: only the timer finds losses, as in the TCPs before 1988 and in the
 //! "Tahoe without fast retransmit" that simulations compare with (Fall and Floyd 1996).
 
 use std::sync::Arc;

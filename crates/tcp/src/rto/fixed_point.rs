@@ -31,8 +31,8 @@ impl Smoothed {
         }
     }
 
-    /// What was measured elsewhere, where a tick has so many units. Rounded up: so what [`Smoothed::estimate`] tells of
-    /// a state leads back to it.
+    /// An estimate measured elsewhere, where a tick has `units` units. Rounded up, so that the [`Smoothed::estimate`]
+    /// of a state leads back to it.
     pub(super) fn of(estimate: Estimate, tick: Duration, units: u64) -> Self {
         let parts = |time: Duration, of_unit: u64| {
             time.as_nanos().saturating_mul(of_unit * units).div_ceil(tick.as_nanos()).max(1)
@@ -40,7 +40,7 @@ impl Smoothed {
         Self { srtt: parts(estimate.srtt, 8), rttvar: parts(estimate.rttvar, 4) }
     }
 
-    /// The state as times, where a tick has so many units.
+    /// The state as times, where a tick has `units` units.
     pub(super) fn estimate(self, tick: Duration, units: u64) -> Estimate {
         Estimate { srtt: tick * self.srtt / (8 * units), rttvar: tick * self.rttvar / (4 * units) }
     }

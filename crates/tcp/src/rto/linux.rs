@@ -3,8 +3,8 @@
 //!
 //! It differs from RFC 6298 in three ways:
 //! - the least value bounds the variance and not the sum, so that the timer is always 200 ms above the round trip;
-//! - the variance rises at once and falls by a quarter of the difference once in a round trip, so that many samples in a
-//!   round trip do not wear it out;
+//! - the variance rises at once and falls by a quarter of the difference once in a round trip, so that many samples in
+//!   a round trip do not wear it out;
 //! - a round trip that falls below the average widens the mean deviation by an eighth only of what it would.
 
 use std::sync::Arc;

@@ -30,19 +30,8 @@ pub trait Rto: std::fmt::Debug + Send {
     /// A round trip was measured: by the echoed clock, or without timestamps by a segment that was sent once.
     fn on_sample(&mut self, sample: &Sample);
 
-    /// The same, and what follows from it for the timer.
-    fn after_sample(&mut self, sample: &Sample) -> (Option<Estimate>, Duration) {
-        self.on_sample(sample);
-        (self.estimate(), self.length())
-    }
-
-    /// The last timeout turned out to be spurious: `earlier` was the estimate before it, and `rtt` is the first
-    /// round trip of data sent after it, of which a sample was given already (RFC 4015 §3.1, step 11).
-    fn on_spurious_timeout(&mut self, rtt: Duration, earlier: Estimate) {
-        self.inherit(earlier.after_spurious_timeout(rtt, self.granularity()));
-    }
-
-    /// The estimate to go on from, as an earlier connection to the same peer has left it (RFC 2140, RFC 9040).
+    /// Continues from an estimate: that of an earlier connection to the same peer (RFC 2140, RFC 9040), or that before
+    /// a spurious timeout.
     fn inherit(&mut self, estimate: Estimate);
 
     /// Tick of the clock that measures round trips.

@@ -3,7 +3,7 @@
 //! What is known: the document calls the computation of the timer there wrong, and the timer runs out early. Its
 //! formulas are lost. What is *assumed* here is the simplest such error: the deviation is added once instead of
 //! four times, as if its fixed-point scaling had been forgotten; and a clock of 100 ms, which that system's
-//! timers had. Whoever knows better sets `deviations` and `granularity`.
+//! timers had. `deviations` and `granularity` set other values.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation, Linux' `tcp_rate.c`): how fast the network has
-//! carried what an ACK tells of.
+//! carried the data that an ACK reports.
 //!
 //! With each segment is kept what was delivered when it was sent. When the segment is delivered itself, cumulatively or
 //! selectively, the difference was delivered in the time between: the longer of the time in which it was sent and the
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant, Seq};
 
-use crate::scoreboard::Sent;
+use super::sent::Sent;
 use crate::windowed_max::WindowedMax;
 
 /// The state of a connection as far as samples need it; the draft's names, beginning with `C.`, in brackets.
@@ -28,10 +28,10 @@ pub struct DeliveryRate {
     first_sent: Instant,
     /// Data marked as lost so far.
     lost: Bytes,
-    /// What samples have told of both.
+    /// The part of both that samples have reported.
     delivered_told: Bytes,
     lost_told: Bytes,
-    /// Until so much is delivered, samples are limited by the application (`C.app_limited`).
+    /// Delivered data up to which samples are limited by the application (`C.app_limited`).
     application_limited: Option<Bytes>,
     /// The shortest round trip of five minutes, in nanoseconds (Linux' `tcp_min_rtt_wlen`).
     min_rtt: WindowedMax<Reverse<u64>>,
@@ -64,14 +64,14 @@ struct Newest {
     retransmitted: bool,
 }
 
-/// What an ACK tells of the network's speed.
+/// The speed of the network as an ACK shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
     /// Data that was delivered since the newest segment that the ACK delivers was sent.
     pub delivered: Bytes,
     /// The time in which that was; `None` where it is shorter than the shortest round trip, and tells nothing.
     pub interval: Option<Duration>,
-    /// All data that were delivered when that segment was sent: whoever counts round trips in packets compares it.
+    /// All data that were delivered when that segment was sent: a count of round trips in packets compares it.
     pub prior_delivered: Bytes,
     /// Data marked as lost since then.
     pub lost: Bytes,
@@ -162,7 +162,7 @@ impl DeliveryRate {
         self.on_delivered(snapshot, sent);
     }
 
-    /// A part of the first segment, of so much data, is acknowledged; the rest stays.
+    /// A part of the first segment is acknowledged; the rest stays.
     pub(crate) fn on_shortened(&mut self, part: Bytes) {
         if self.snapshots.front().is_some_and(|snapshot| !snapshot.counted) {
             self.delivered += part;
@@ -186,7 +186,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The segment at `index`, of so much data, is marked as lost.
+    /// The segment at `index`, with `size` bytes of data, is marked as lost.
     pub(crate) fn on_lost(&mut self, index: usize, size: Bytes) {
         self.lost += size;
         let Snapshot { delivered, lost, in_flight, application_limited, .. } = self.snapshots[index];
@@ -274,9 +274,14 @@ impl DeliveryRate {
         newly
     }
 
-    /// The segments marked as lost since the last call.
-    pub(crate) fn drain_lost(&mut self) -> std::vec::Drain<'_, LostSegment> {
-        self.lost_segments.drain(..)
+    /// The segments marked as lost since [`DeliveryRate::forget_lost_segments`] was last called.
+    pub(crate) fn lost_segments(&self) -> &[LostSegment] {
+        &self.lost_segments
+    }
+
+    /// The segments marked as lost so far are reported.
+    pub(crate) fn forget_lost_segments(&mut self) {
+        self.lost_segments.clear();
     }
 }
 
@@ -357,7 +362,8 @@ mod tests {
         let rate = board.delivery_rate_mut().expect("it is kept");
         assert_eq!(rate.take_newly_lost(), Bytes(SMSS));
         assert_eq!(rate.take_newly_lost(), Bytes::ZERO);
-        let lost: Vec<_> = rate.drain_lost().map(|lost| (lost.size, lost.in_flight, lost.lost)).collect();
+        let lost: Vec<_> =
+            rate.lost_segments().iter().map(|lost| (lost.size, lost.in_flight, lost.lost)).collect();
         assert_eq!(lost, [(Bytes(SMSS), Bytes(SMSS), Bytes(SMSS))]);
         board.on_retransmitted(0, at(100), Bytes::ZERO);
         let sample = acknowledge(&mut board, 4, 200).expect("a sample");

@@ -1,65 +1,32 @@
 //! The scoreboard (RFC 6675 §3): every segment sent and not yet acknowledged, with its state.
 //!
-//! The recovery algorithms mark segments as lost ([`Scoreboard::mark_lost`]); the endpoint reports what was
-//! sent, acknowledged and SACKed. From the marks follows the *pipe*, the estimate of the data in the
-//! network (RFC 6675 §2): everything outstanding, less what is SACKed, less what is marked lost and
-//! not sent again, plus what was sent again without being marked lost. With no marks the pipe is
-//! the FlightSize of RFC 5681.
+//! The recovery algorithms mark segments as lost ([`Scoreboard::mark_lost`]); the endpoint reports which segments were
+//! sent, acknowledged and SACKed. From the marks follows the *pipe*, the estimate of the data in the network (RFC 6675
+//! §2): everything outstanding, less the SACKed data, less the data marked lost and not sent again, plus the data sent
+//! again without being marked lost. With no marks the pipe is the FlightSize of RFC 5681.
 //!
-//! No operation walks the window. Segments are found by arithmetic ([`Scoreboard::index_of`]), and the
-//! sequence numbers that are SACKed or marked lost are kept as runs besides: a block that tells nothing new
-//! is recognised, and the first lost segment is found, in constant time; a block that extends a run touches
-//! its new segments only.
+//! No operation walks the window. Segments are found by arithmetic ([`Scoreboard::index_of`]), and the sequence numbers
+//! that are SACKed or marked lost are also kept as runs: a block without news is recognised, and the first lost segment
+//! is found, in constant time; a block that extends a run touches its new segments only.
 
+mod delivered;
 pub mod delivery_rate;
+mod holes;
 #[cfg(test)]
 mod oracle;
+mod sent;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
 use units::{Bytes, Instant, Seq, SeqRange};
-use wire::Payload;
 
 use crate::ranges::RangeSet;
-use crate::scoreboard::delivery_rate::DeliveryRate;
-
-/// One segment that was sent.
-#[derive(Clone, Debug)]
-pub struct Sent {
-    /// Its sequence numbers, those of SYN and FIN included.
-    pub range: SeqRange,
-    /// Its data.
-    pub payload: Payload,
-    /// Whether it carries our SYN.
-    pub syn: bool,
-    /// Whether it carries our FIN.
-    pub fin: bool,
-    /// When it was first sent.
-    pub first_sent: Instant,
-    /// When it was last sent.
-    pub last_sent: Instant,
-    /// How often it was sent.
-    pub transmissions: u32,
-    /// The congestion window when it was last sent.
-    pub cwnd: Bytes,
-    /// The state of its last copy.
-    pub mark: Mark,
-    /// Whether a copy of it was SACKed.
-    pub sacked: bool,
-    /// Whether two copies of it count in the pipe.
-    pub twice: bool,
-}
-
-/// The state of the last copy of a segment, as the sender takes it to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// In the network, or SACKed.
-    InFlight,
-    /// Lost, and to be sent again for this reason.
-    Lost(crate::Cause),
-}
+pub use delivered::{Delivered, Newest};
+use delivery_rate::DeliveryRate;
+use sent::PipeShare;
+pub use sent::{Acked, Mark, New, Sent};
 
 /// The segments from `snd_una` to `snd_nxt`, in order, without gaps.
 #[derive(Clone, Debug)]
@@ -77,75 +44,15 @@ pub struct Scoreboard {
     sacked_runs: RangeSet,
     /// Those of the segments that are marked lost.
     lost_runs: RangeSet,
-    /// What congestion control wants to know of the network's speed, if it does.
+    /// The delivery rate, where congestion control observes it.
     delivery_rate: Option<Box<DeliveryRate>>,
-    /// How many segments are SACKed.
+    /// Number of SACKed segments.
     sacked_segments: usize,
-    /// What the ACK at hand has delivered, while anything is unusual.
+    /// The segments that the present ACK has delivered, while anything is unusual.
     delivered: Delivered,
-    /// End of what was outstanding when a segment was last SACKed or sent again: until it is acknowledged, deliveries
+    /// End of the outstanding data when a segment was last SACKed or sent again: until it is acknowledged, deliveries
     /// are not simply the oldest segments in their order.
     unusual_until: Option<Seq>,
-}
-
-/// What an ACK delivers, cumulatively or selectively, as far as time and order say something of losses. It is kept while
-/// segments are SACKed or were sent again; else an ACK delivers the oldest segments, each sent once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Delivered {
-    /// Of the segments that were sent once, the one sent last.
-    pub once: Option<Newest>,
-    /// Of the segments that were sent more than once, the one sent last.
-    pub again: Option<Newest>,
-    /// The lowest of the segments that were sent once.
-    pub lowest_once: Option<SeqRange>,
-    /// End of the highest SACKed segment before the ACK.
-    pub fack: Option<Seq>,
-}
-
-/// When a delivered segment was last sent, and where it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Newest {
-    /// Its last transmission.
-    pub sent: Instant,
-    /// The number behind it.
-    pub end: Seq,
-}
-
-/// A segment that is sent for the first time.
-#[derive(Clone, Debug)]
-pub struct New {
-    /// Its sequence numbers, those of SYN and FIN included.
-    pub range: SeqRange,
-    /// Its data.
-    pub payload: Payload,
-    /// Whether it carries our SYN.
-    pub syn: bool,
-    /// Whether it carries our FIN.
-    pub fin: bool,
-}
-
-/// What a cumulative acknowledgment took off the board.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acked {
-    /// Data acknowledged.
-    pub bytes: Bytes,
-    /// Of them, those that were not SACKed before.
-    pub newly: Bytes,
-    /// When the last segment that was taken off was sent; `None` where a segment that was sent more
-    /// than once is among them, as its round trip is ambiguous (Karn's rule, RFC 6298 §3).
-    pub sample: Option<Instant>,
-    /// When the first segment that was taken off was sent, on the same condition.
-    pub first_sample: Option<Instant>,
-    /// The same of the last of them that no SACK has told of before.
-    pub newest_sample: Option<Instant>,
-    /// When the last segment that was taken off was sent, if it was sent once, whatever became of those before it.
-    pub last_sample: Option<Instant>,
-    /// How many segments were taken off whole.
-    pub segments: u32,
-    /// Whether our SYN is among them.
-    pub syn: bool,
-    /// Whether our FIN is among them.
-    pub fin: bool,
 }
 
 impl Default for Scoreboard {
@@ -167,7 +74,7 @@ impl Scoreboard {
         lost_runs: RangeSet::EMPTY,
         delivery_rate: None,
         sacked_segments: 0,
-        delivered: Delivered { once: None, again: None, lowest_once: None, fack: None },
+        delivered: Delivered::NONE,
         unusual_until: None,
     };
 
@@ -453,7 +360,7 @@ impl Scoreboard {
     }
 
     /// Marks everything as lost that is not SACKed: the first segment because its timer ran out, the
-    /// others because they lie behind it.
+    /// others because they lie after it.
     pub fn mark_all_lost(&mut self) {
         for index in 0..self.sent.len() {
             let cause = if index == 0 { crate::Cause::Timeout } else { crate::Cause::AfterTimeout };
@@ -503,63 +410,6 @@ impl Scoreboard {
             Mark::Lost(cause) => Some((index, cause)),
             Mark::InFlight => unreachable!("a lost run begins with a segment that is marked"),
         }
-    }
-
-    /// Of the segments that were sent for the first time before `newest`, the last that is not SACKed.
-    #[must_use]
-    pub fn last_hole_before(&self, newest: &Newest) -> Option<&Sent> {
-        let before = |sent: &Sent| newest.is_after(sent.first_sent, sent.range.end);
-        let last = self.sent.partition_point(before).checked_sub(1)?;
-        let run = self.sacked_runs.containing(self.sent[last].range.start);
-        match run {
-            Some(run) => self.sent.get(self.index_of(run.start).checked_sub(1)?),
-            None => self.sent.get(last),
-        }
-    }
-
-    /// Index of the first segment in `among` that is not SACKed.
-    #[must_use]
-    pub fn first_hole(&self, among: std::ops::Range<usize>) -> Option<usize> {
-        let first = self.sent.get(among.start)?;
-        let run = if first.sacked { self.sacked_runs.containing(first.range.start) } else { None };
-        let index = run.map_or(among.start, |run| self.index_of(run.end));
-        (index < among.end).then_some(index)
-    }
-
-    /// IsLost() of RFC 3517 and RFC 6675 §4, turned round: every segment before this number is lost unless it is
-    /// SACKed. At it and above lie `dupthresh` runs of SACKed segments, or SACKed data of at least `enough`, in which
-    /// the two RFCs differ. `None` where there is less.
-    #[must_use]
-    pub fn lost_edge(&self, dupthresh: u32, enough: Bytes) -> Option<Seq> {
-        if self.sacked_runs.len() < dupthresh as usize && self.sacked < enough {
-            return None;
-        }
-        let mut missing = enough;
-        for (sequences, run) in (1..).zip(self.sacked_runs.iter().rev()) {
-            if sequences >= dupthresh || missing.is_zero() {
-                return self.last_before(run.end).map(|top| top.range.start);
-            }
-            let data = self.data_in(run);
-            let len = Bytes(u64::from(data.len()));
-            if len >= missing {
-                let from = data.start + (len - missing).0 as u32;
-                return self.last_before(from + 1).map(|sent| sent.range.start);
-            }
-            missing -= len;
-        }
-        None
-    }
-
-    /// The last segment that starts before `seq`.
-    fn last_before(&self, seq: Seq) -> Option<&Sent> {
-        self.sent.get(self.index_of(seq).checked_sub(1)?)
-    }
-
-    /// The data in a run of segments: its sequence numbers without those of SYN and FIN.
-    fn data_in(&self, run: SeqRange) -> SeqRange {
-        let syn = self.sent.front().is_some_and(|first| first.syn && first.range.start == run.start);
-        let fin = self.sent.back().is_some_and(|last| last.fin && last.range.end == run.end);
-        SeqRange { start: run.start + u32::from(syn), end: run.end - u32::from(fin) }
     }
 
     /// Data sent and not cumulatively acknowledged: FlightSize (RFC 5681 §2).
@@ -625,8 +475,8 @@ impl Scoreboard {
 
     /// Index of the first segment that starts at or after `seq`.
     ///
-    /// No segment is longer than `longest`, so that at least so many lie before `seq` as fit; in a bulk transfer, whose
-    /// segments are of one length, that is the answer. Else a binary search goes on from there.
+    /// No segment is longer than `longest`, so that at least `(seq - first) / longest` of them lie before `seq`; in a
+    /// bulk transfer, whose segments are of one length, that is the answer. Else a binary search continues from there.
     #[must_use]
     #[inline]
     pub fn index_of(&self, seq: Seq) -> usize {
@@ -655,80 +505,5 @@ impl Scoreboard {
             }
         }
         low
-    }
-}
-
-impl Delivered {
-    /// A segment is delivered that was not SACKed before.
-    fn count(&mut self, sent: &Sent) {
-        if sent.sacked {
-            return;
-        }
-        let this = Newest { sent: sent.last_sent, end: sent.range.end };
-        let newest = if sent.transmissions > 1 { &mut self.again } else { &mut self.once };
-        *newest = Some(newest.map_or(this, |other| other.max(this)));
-        if sent.transmissions == 1 {
-            let lowest = self.lowest_once.filter(|lowest| lowest.start.before(sent.range.start));
-            self.lowest_once = Some(lowest.unwrap_or(sent.range));
-        }
-    }
-
-    /// A segment below one that was delivered before it, though neither was sent again: the network has reordered them.
-    #[must_use]
-    pub fn overtaken(&self) -> Option<SeqRange> {
-        let fack = self.fack?;
-        self.lowest_once.filter(|lowest| lowest.end.before(fack))
-    }
-}
-
-impl Newest {
-    /// Whether it was sent after a segment that was sent `at` and ends at `end` (`RACK_sent_after()` of RFC 8985 §6.2).
-    #[must_use]
-    pub fn is_after(&self, at: Instant, end: Seq) -> bool {
-        self.sent > at || (self.sent == at && self.end.after(end))
-    }
-
-    /// The one that was sent later.
-    #[must_use]
-    pub fn max(self, other: Self) -> Self {
-        if other.is_after(self.sent, self.end) { other } else { self }
-    }
-}
-
-/// How a segment counts in the pipe.
-#[derive(Clone, Copy)]
-enum PipeShare {
-    Once,
-    Twice,
-    Sacked,
-    Lost,
-}
-
-impl Sent {
-    /// The length of its data, which FlightSize and the windows count; SYN and FIN count nothing.
-    #[must_use]
-    #[inline]
-    pub fn size(&self) -> Bytes {
-        Bytes(u64::from(self.payload.len()))
-    }
-
-    /// How it counts in the pipe. What is SACKed or marked lost is not in the network twice.
-    #[inline]
-    fn share(&self) -> PipeShare {
-        match self.mark {
-            Mark::Lost(_) => PipeShare::Lost,
-            Mark::InFlight if self.sacked => PipeShare::Sacked,
-            Mark::InFlight if self.twice => PipeShare::Twice,
-            Mark::InFlight => PipeShare::Once,
-        }
-    }
-
-    /// Takes `count` numbers off the front; returns whether the SYN was among them.
-    fn take_front(&mut self, count: u32) -> bool {
-        let syn = u32::from(self.syn);
-        let bytes = count - syn;
-        self.payload = self.payload.slice(bytes, self.payload.len() - bytes);
-        self.range.start += count;
-        std::mem::take(&mut self.syn)
     }
 }

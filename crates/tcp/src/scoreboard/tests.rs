@@ -1,6 +1,7 @@
 //! Whatever happens to a board, it answers as the plain one does.
 
 use proptest::prelude::*;
+use wire::Payload;
 
 use super::oracle::PlainScoreboard;
 use super::*;

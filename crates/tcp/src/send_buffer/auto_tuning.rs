@@ -1,5 +1,5 @@
-//! The send buffer that Linux sizes by itself (Semke, Mahdavi and Mathis 1998): room for some congestion windows, counted in
-//! the memory that their packets take.
+//! The send buffer that Linux sizes by itself (Semke, Mahdavi and Mathis 1998): room for some congestion windows,
+//! counted in the memory that their packets take.
 //!
 //! It grows where a user has filled it although the congestion window has room (`tcp_should_expand_sndbuf`), and never
 //! shrinks. Linux counts memory on both sides, data with their records; here the data that wait are counted without
@@ -59,8 +59,8 @@ impl SendBuffer for AutoTuning {
     }
 }
 
-/// What a segment with headers takes of the memory of Linux: its packet in a block whose size is a power of two, and the
-/// packet's record.
+/// What a segment with headers takes of the memory of Linux: its packet in a block whose size is a power of two, and
+/// the packet's record.
 fn segment_memory(mss: Bytes) -> Bytes {
     Bytes((mss + HEADERS + SHARED_INFO).0.next_power_of_two()) + RECORD
 }

@@ -1,7 +1,7 @@
 //! How much the user may have written that is not acknowledged: the socket's send buffer.
 //!
-//! The endpoint itself takes whatever is written. What lies beyond the buffer is data that a user of a real socket could not
-//! have written yet: it is not sent.
+//! The endpoint itself takes whatever is written. What lies beyond the buffer is data that a user of a real socket
+//! could not have written yet: it is not sent.
 
 use units::Bytes;
 

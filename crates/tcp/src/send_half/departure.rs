@@ -94,8 +94,8 @@ impl SendHalf {
         }
     }
 
-    /// Length of the new segment that the peer's window, Nagle's rule and the avoidance of silly windows permit (RFC 9293
-    /// §3.7.4 and §3.8.6.2.1).
+    /// Length of the new segment that the peer's window, Nagle's rule and the avoidance of silly windows permit (RFC
+    /// 9293 §3.7.4 and §3.8.6.2.1).
     #[inline]
     pub(super) fn new_segment_len(&self, allowed: Allowed) -> Option<Bytes> {
         let unsent = self.sendable();
@@ -246,6 +246,7 @@ impl SendHalf {
                 application_limited: self.stream.is_empty(),
                 advertised: self.peer_window.greatest(),
                 rto: self.rto.base_length(),
+                busy_until: self.busy_until,
             });
         }
         if self.pacer.is_on() {
@@ -261,7 +262,7 @@ impl SendHalf {
             ssthresh: self.congestion.ssthresh(),
             flight: self.board.outstanding(),
             smss: self.smss,
-            pace: self.congestion_traits.paces.then(|| self.congestion.pace()).flatten(),
+            pace: self.congestion.path_model().map(|model| model.pace()),
         };
         self.pacer.on_sent(now, len, &sender);
     }

@@ -1,12 +1,14 @@
 //! The sending half of a connection: its stream, its view of the peer, and the algorithms that control it.
 //!
 //! This file has the state and the small questions that it answers. `departure.rs` decides which segment leaves next,
-//! `acked.rs` processes an ACK, `timeout.rs` expired timers, `start.rs` the handshake. Every other file is a small state
-//! machine of its own, which knows nothing of the half that owns it.
+//! `acked.rs` and `judge.rs` process an ACK, `timeout.rs` expired timers, `start.rs` the handshake. Every other file is
+//! a small state machine of its own, which knows nothing of the half that owns it.
 
 mod acked;
+mod acknowledgment;
 mod departure;
 mod duplicate_acks;
+mod judge;
 pub mod pacing;
 mod partial;
 mod peer_window;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 use units::{Bytes, Duration, Instant, Seq};
 use wire::Payload;
 
-pub(crate) use acked::Acknowledgment;
+pub(crate) use acknowledgment::Acknowledgment;
 pub(crate) use departure::{Allowed, Departure};
 pub use stream::SOCKET_BUFFER;
 pub(crate) use timeout::TimeoutOutcome;
@@ -84,6 +86,8 @@ pub(crate) struct SendHalf {
     tail_probe: TailLossProbe,
     persist: Persist,
     user_timeout: UserTimeout,
+    /// The end of the last spurious timeout whose reaction was undone.
+    busy_until: Instant,
     /// The slow-start threshold of an earlier connection.
     inherited_ssthresh: Option<Bytes>,
     /// Whether both SYNs are acknowledged.
@@ -121,6 +125,7 @@ impl SendHalf {
             tail_probe: TailLossProbe::default(),
             persist: Persist::default(),
             user_timeout: UserTimeout::default(),
+            busy_until: Instant::START,
             inherited_ssthresh: None,
             synchronised: false,
             fast_retransmits: 0,
@@ -343,8 +348,8 @@ impl SendHalf {
         }
     }
 
-    /// Continues from `cwnd` in slow start up to the present window. The threshold has whole segments as ever: else slow
-    /// start, which grows by segments, would pass a fraction at each gap that closes.
+    /// Continues from `cwnd` in slow start up to the present window. The threshold has whole segments as ever: else
+    /// slow start, which grows by segments, would pass a fraction at each gap that closes.
     fn slow_start_from(&mut self, cwnd: Bytes) {
         let (present, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
         let back_to = self.smss * present.whole(self.smss);

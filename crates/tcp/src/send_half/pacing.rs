@@ -2,8 +2,8 @@
 //! Anderson 2000).
 //!
 //! The profile's key `pacing` sets the rate, in windows per round trip, or a congestion control does
-//! ([`CongestionControl::pace`](crate::congestion::CongestionControl::pace)). Segments then leave in portions as in Linux:
-//! one quantum at once, as a host hands it to its network card, then a pause of the quantum's length.
+//! ([`CongestionControl::pace`](crate::congestion::CongestionControl::pace)). Segments then leave in portions as in
+//! Linux: one quantum at once, as a host hands it to its network card, then a pause of the quantum's length.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::congestion::Pace;
+use crate::congestion::{Pace, quantum};
 
 /// How fast segments leave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -33,8 +33,8 @@ pub struct PhasedPacing {
     /// Windows in a round trip after that: 1.2 (`net.ipv4.tcp_pacing_ca_ratio`, 120 %).
     #[schemars(range(min = 0.1, max = 100.0))]
     pub avoidance: f64,
-    /// Fewest segments that leave at once: 2 (`net.ipv4.tcp_min_tso_segs`). At rates that carry more than that in 1/1024
-    /// of a second, the data of 1/1024 of a second leave at once (`tcp_tso_autosize`).
+    /// Fewest segments that leave at once: 2 (`net.ipv4.tcp_min_tso_segs`). At rates that carry more than that in
+    /// 1/1024 of a second, the data of 1/1024 of a second leave at once (`tcp_tso_autosize`).
     pub least_quantum: u64,
 }
 
@@ -189,20 +189,11 @@ impl PhasedPacing {
     }
 }
 
-/// The data that leave at once at a rate: those of 1/1024 of a second (Linux' `sk_pacing_shift`), at least `least`, and at
-/// most one packet with segmentation offload.
-#[must_use]
-pub(crate) fn quantum(rate: Rate, least: Bytes) -> Bytes {
-    Bytes(rate.bits_per_sec() / 8 / 1024).clamp(least, least.max(LARGEST_OFFLOAD))
-}
-
 /// Linux, `tcp_update_skb_after_send`: the first segments, `TCP_INIT_CWND`, are not paced.
 const UNPACED_SEGMENTS: u64 = 10;
 /// Longest pause after a segment, as the rate may change meanwhile (Linux sch_fq.c, `fq_dequeue`). A congestion control
 /// that measures the rate which its own pauses allow would slow down without end.
 const LONGEST_GAP: Duration = Duration::from_secs(1);
-/// `GSO_MAX_SIZE` of Linux.
-const LARGEST_OFFLOAD: Bytes = Bytes(65_535);
 
 #[cfg(test)]
 mod tests {
@@ -267,12 +258,6 @@ mod tests {
         let late = Instant::START + Duration::from_millis(9);
         pacer.pause_by(late, SMSS, pace(1));
         assert_eq!(pacer.holds_until(late), Some(late + Duration::from_micros(500)));
-    }
-
-    #[test]
-    fn a_quantum_is_a_thousandth_of_a_second_between_the_least_and_an_offloaded_packet() {
-        let of = |megabits: u64| quantum(Rate::from_bits_per_sec(megabits * 1_000_000), SMSS * 2);
-        assert_eq!([of(1), of(100), of(10_000)], [SMSS * 2, Bytes(12_207), LARGEST_OFFLOAD]);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! With few ACKs in a window, the first ACK that reports a gap also acknowledges all data before it. The usual reaction
 //! would send a burst of new data just before the fast retransmit, and a loss in that burst would cost a timeout. The
-//! acknowledgment fixes (AF, Landström 2008 §6.4.3) are two: such an ACK releases nothing, and the fast retransmit waits
-//! until the next ACK was due anyway, when the flight is again what the window allows. Limited transmit continues
+//! acknowledgment fixes (AF, Landström 2008 §6.4.3) are two: such an ACK releases nothing, and the fast retransmit
+//! waits until the next ACK was due anyway, when the flight is again what the window allows. Limited transmit continues
 //! meanwhile.
 
 use std::collections::VecDeque;
@@ -71,8 +71,8 @@ impl Polls {
         self.held_back = Bytes::ZERO;
     }
 
-    /// The first fix: an ACK that acknowledges data and reports a gap releases nothing of `usable`, the room that it makes.
-    /// Each later duplicate releases as usual what it shows to have left the network.
+    /// The first fix: an ACK that acknowledges data and reports a gap releases nothing of `usable`, the room that it
+    /// makes. Each later duplicate releases as usual what it shows to have left the network.
     pub(super) fn hold_back(&mut self, ack: &AckEvent, usable: Bytes) {
         if self.policy.fixes() && ack.advances && !ack.newly_sacked.is_zero() {
             self.held_back = usable;

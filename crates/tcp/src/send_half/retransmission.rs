@@ -50,19 +50,20 @@ impl RetransmissionTimer {
         if self.min_rtt.is_none_or(outdated) {
             self.min_rtt = Some((rtt, sample.now));
         }
-        (self.estimate, self.length) = self.estimator.after_sample(sample);
+        self.estimator.on_sample(sample);
+        self.keep();
     }
 
-    /// The estimate to go on from, as an earlier connection has left it.
+    /// Continues from an estimate.
     pub(crate) fn inherit(&mut self, estimate: Estimate) {
         self.estimator.inherit(estimate);
         self.keep();
     }
 
-    /// The last timeout was spurious; the first round trip of data sent after it is `rtt`.
+    /// The last timeout was spurious: the first round trip of data sent after it is `rtt`, of which a sample was given
+    /// already, and the estimate before it was `earlier` (RFC 4015 §3.1, step 11).
     pub(crate) fn on_spurious_timeout(&mut self, rtt: Duration, earlier: Estimate) {
-        self.estimator.on_spurious_timeout(rtt, earlier);
-        self.keep();
+        self.inherit(earlier.after_spurious_timeout(rtt, self.estimator.granularity()));
     }
 
     /// The handshake has lost a SYN and so gave no sample.
@@ -96,7 +97,7 @@ impl RetransmissionTimer {
         self.expirations = 0;
     }
 
-    /// RFC 6298 §5.5: the timer ran out with data up to `nxt` outstanding, and is doubled.
+    /// RFC 6298 §5.5: the timer expired with data up to `nxt` outstanding, and is doubled.
     pub(crate) fn on_timeout(&mut self, nxt: Seq) {
         self.expirations += 1;
         self.timeouts += 1;

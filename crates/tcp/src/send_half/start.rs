@@ -75,10 +75,10 @@ impl SendHalf {
         agreed: &Agreed,
         timers: &mut Timers,
     ) {
-        let mut ack = Acknowledgment::of_syn_ack(now, segment, agreed);
+        let mut ack = Acknowledgment::new(now, segment, agreed, Bytes::ZERO);
         self.acknowledge(&mut ack);
         self.una = ack.number();
-        self.stream.on_acked(ack.acked_data());
+        self.stream.on_acked(ack.acked.bytes);
         self.rto.on_answer();
         if self.take_sample(&ack).is_some() {
             self.rto.end_backoff();
@@ -102,8 +102,8 @@ impl SendHalf {
     /// Our SYN is acknowledged in SYN-RECEIVED; with a Fast Open the windows have started before.
     pub(crate) fn on_established(&mut self, now: Instant, started: bool, timers: &mut Timers) {
         self.synchronised = true;
-        if let Some(rtt) = self.rto.srtt().filter(|_| started) {
-            self.congestion.on_handshake(rtt);
+        if started {
+            self.report_handshake();
         }
         if !self.board.is_empty() {
             self.start_retransmission_timer(self.rto_deadline(now), timers);
@@ -124,7 +124,8 @@ impl SendHalf {
         }
         if self.recovery.traits().needs_sack && !agreed.sack {
             // RFC 6675 §1: without SACK information NewReno is the algorithm to fall back on.
-            self.set_recovery(self.recovery.without_sack());
+            let choice = self.recovery.traits().without_sack;
+            self.set_recovery(crate::recovery::without_sack(choice));
             self.note(now, Decision::Fallback, "the peer does not permit SACK: NewReno", self.una, 0);
         }
     }
@@ -163,11 +164,16 @@ impl SendHalf {
         }
         self.congestion.seed(u64::from(self.iss.0));
         self.congestion.start(smss, window);
-        if let Some(rtt) = self.rto.srtt() {
-            self.congestion.on_handshake(rtt);
-        }
+        self.report_handshake();
         self.set_first_threshold(now, window);
         self.grow_buffer();
+    }
+
+    /// Reports the round trip of the handshake to a model of the path.
+    fn report_handshake(&mut self) {
+        if let (Some(rtt), Some(model)) = (self.rto.srtt(), self.congestion.path_model()) {
+            model.on_handshake(rtt);
+        }
     }
 
     /// The first slow-start threshold, where an earlier connection or the profile names one.

@@ -107,7 +107,8 @@ impl SendHalf {
         self.perform(actions, &present, timers)
     }
 
-    /// Sets the recovery timer to the deadline of the recovery. The ACK that ends a connection does not reach it any more.
+    /// Sets the recovery timer to the deadline of the recovery. The ACK that ends a connection does not reach it any
+    /// more.
     pub(super) fn watch_recovery_deadline(&mut self, now: Instant, allowed: Allowed, timers: &mut Timers) {
         if self.recovery.is_idle() {
             return timers.clear(Timer::Recovery);
@@ -122,8 +123,8 @@ impl SendHalf {
         }
     }
 
-    /// When the recovery wants to act without an ACK. A deadline that was met has moved. One that has not, by a fault of
-    /// the algorithm, comes again after a clock tick and not at once, so that no endpoint ever stands still in time.
+    /// When the recovery wants to act without an ACK. A deadline that was met has moved. One that has not, by a fault
+    /// of the algorithm, comes again after a clock tick and not at once, so that no endpoint ever stands still in time.
     fn recovery_deadline(&self) -> Option<Instant> {
         let deadline = self.recovery.deadline(&self.board)?;
         Some(self.deadline_met.filter(|met| deadline <= *met).map_or(deadline, |met| met + CLOCK_TICK))

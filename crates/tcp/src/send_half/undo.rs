@@ -57,7 +57,7 @@ impl SpuriousDetection {
         self.detector.needs()
     }
 
-    /// Whether it wants to see an ACK that tells of new data and of nothing else.
+    /// Whether it wants to see an ACK of new data that reports nothing else.
     #[inline]
     pub(super) fn observes_advances(&self) -> bool {
         self.rto_adaptation.is_some() || (self.active && self.detector.observes_advances())
@@ -97,7 +97,7 @@ impl SpuriousDetection {
         }
     }
 
-    /// A gap that `duplicates` have told of is closed while a loss is being repaired.
+    /// A gap that `duplicates` have reported is closed while a loss is being repaired.
     pub(super) fn on_gap_closed(&mut self, duplicates: u32) {
         if let Some(state) = &mut self.pre_loss {
             state.extent = state.extent.max(duplicates);
@@ -135,7 +135,7 @@ impl SpuriousDetection {
         before.filter(|_| judgement == Judgement::Spurious)
     }
 
-    /// Whether a duplicate ACK answers a needless retransmission, and so tells of no loss.
+    /// Whether a duplicate ACK answers a needless retransmission, and so reports no loss.
     #[inline]
     pub(super) fn explains_duplicate(&self, ack: &AckEvent) -> bool {
         self.active && self.detector.explains_duplicate(ack)
@@ -159,7 +159,7 @@ impl SpuriousDetection {
     }
 
     /// Restores both windows as far as the detector's response permits. `initial` is the first window of a connection,
-    /// `outstanding` the present FlightSize.
+    /// `outstanding` the present FlightSize. Returns whether it permits that at all.
     pub(super) fn restore(
         &self,
         before: &PreLossState,
@@ -167,8 +167,8 @@ impl SpuriousDetection {
         initial: Bytes,
         outstanding: Bytes,
         congestion: &mut dyn CongestionControl,
-    ) {
-        before.restore(self.detector.response(), ack, initial, outstanding, congestion);
+    ) -> bool {
+        before.restore(self.detector.response(), ack, initial, outstanding, congestion)
     }
 
     /// The timer is to be adapted after a spurious timeout.
@@ -220,7 +220,7 @@ impl PreLossState {
         initial: Bytes,
         outstanding: Bytes,
         congestion: &mut dyn CongestionControl,
-    ) {
+    ) -> bool {
         let (cwnd, ssthresh) = match response {
             Response::Eifel => {
                 // RFC 4015 §3.1 step 9: no more than was acknowledged, or a first window, at once.
@@ -232,11 +232,10 @@ impl PreLossState {
                 (cwnd.max(ack.smss), ssthresh)
             }
             Response::Undo => (self.cwnd.max(congestion.cwnd()), self.ssthresh.max(congestion.ssthresh())),
-            Response::Resume => return,
+            Response::Resume => return false,
         };
         congestion.on_restore(cwnd, ssthresh);
-        // Step 10.
-        congestion.reset_idle_time(ack.now);
+        true
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Params {
 struct Eifel {
     params: Params,
     mode: Mode,
-    /// End of what was outstanding at the last signal, until it is acknowledged: loss recovery goes on.
+    /// End of what was outstanding at the last signal, until it is acknowledged: loss recovery continues.
     recover: Option<Seq>,
     /// Whether the peer was ever seen to report a segment that arrived twice.
     reports_twice: bool,

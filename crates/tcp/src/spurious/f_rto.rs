@@ -113,7 +113,7 @@ impl Spurious for FRto {
     }
 
     fn on_no_new_data(&mut self) {
-        // Step 2 b: one new segment will do; with none the conventional recovery goes on.
+        // Step 2 b: one new segment will do; with none the conventional recovery continues.
         match &mut self.mode {
             Mode::SecondAck { new: 0 } => self.mode = Mode::Idle,
             Mode::SecondAck { new } => *new = PROBES,

@@ -61,7 +61,7 @@ enum Probing {
     Off,
     /// The first ACK that advances is awaited.
     FirstAck,
-    /// New data go out instead of old ones, so many so far, and the next ACK decides.
+    /// New data leave instead of old ones, `new` segments so far, and the next ACK decides.
     SecondAck {
         new: u32,
     },
@@ -132,7 +132,8 @@ impl Linux {
             return false;
         };
         let delivered = board.delivered();
-        // Without SACK, what is acknowledged with a retransmission may have arrived before the loss (`tcp_clean_rtx_queue`).
+        // Without SACK, what is acknowledged with a retransmission may have arrived before the loss
+        // (`tcp_clean_rtx_queue`).
         let certain = ack.sack || delivered.again.is_none();
         let lowest = delivered.lowest_once.filter(|_| certain);
         if lowest.is_some_and(|original| original.end.at_or_before(signal.high)) {
@@ -162,7 +163,7 @@ impl Spurious for Linux {
         let unfinished = self.signal.as_ref().filter(|last| signal.outstanding.start.before(last.high));
         let in_recovery = unfinished.is_some_and(|last| last.kind == SignalKind::FastRetransmit);
         let timeout = signal.kind == SignalKind::Timeout;
-        // `tcp_enter_loss`: a timeout in fast recovery goes on with what that has begun, and is not probed.
+        // `tcp_enter_loss`: a timeout in fast recovery continues the repair that this has begun, and is not probed.
         self.probing =
             if timeout && self.params.f_rto && !in_recovery { Probing::FirstAck } else { Probing::Off };
         match &mut self.signal {
@@ -215,7 +216,7 @@ impl Spurious for Linux {
     }
 
     fn on_no_new_data(&mut self) {
-        // One new segment will do; with none the conventional recovery goes on.
+        // One new segment will do; with none the conventional recovery continues.
         match &mut self.probing {
             Probing::SecondAck { new: 0 } => self.probing = Probing::Off,
             Probing::SecondAck { new } => *new = PROBES,

@@ -1,9 +1,9 @@
 //! Whether a loss signal was false, and what is then undone.
 //!
-//! A signal, the timer's or that of duplicate ACKs, is believed at first: the window is reduced and
-//! segments are sent again. A detector then looks at the ACKs that follow. If it finds that nothing was
-//! lost, the endpoint (`undo.rs`) takes every mark off the board, so that nothing more is sent again, and
-//! gives back as much of the window as the detector's [`Response`] says.
+//! A signal, that of the timer or of duplicate ACKs, is believed at first: the window is reduced and segments are sent
+//! again. A detector then looks at the ACKs that follow. If it finds that nothing was lost, the sender (`send_half/undo.rs`)
+//! takes every mark off the board, so that nothing more is sent again, and restores as much of the window as the detector's
+//! [`Response`] permits.
 //!
 //! Read `eifel.rs` first.
 
@@ -49,7 +49,7 @@ pub trait Spurious: std::fmt::Debug + Send {
     /// An acceptable ACK came and is entered on the board: what does it say of the last signal?
     fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement;
 
-    /// Whether it wants to see an ACK that tells of new data and of nothing else.
+    /// Whether it wants to see an ACK of new data that reports nothing else.
     fn observes_advances(&self) -> bool {
         true
     }

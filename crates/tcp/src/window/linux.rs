@@ -1,7 +1,7 @@
-//! The receive buffer as Linux accounts for it: bytes that wait behind a gap take room like any others,
+//! The receive buffer as Linux accounts for it: bytes that wait beyond a gap take room like any others,
 //! and only a share of the free room is offered, the rest being kept for the overhead of buffers.
 //!
-//! The difference from `fixed` shows in a long recovery: the more arrives behind the gap, the less the
+//! The difference from `fixed` shows in a long recovery: the more arrives beyond the gap, the less the
 //! right edge of the window moves, until only the missing segments may be sent (Sarolahti 2000, the
 //! first fast recovery with the large router buffer).
 
@@ -55,7 +55,7 @@ impl Window for Linux {
 /// This policy in the registry.
 pub const ENTRY: Entry<dyn Window> = Entry {
     id: "linux",
-    summary: "a share of the free buffer, with what waits behind a gap counted as used",
+    summary: "a share of the free buffer, with what waits beyond a gap counted as used",
     source: "Linux tcp_win_from_space; Sarolahti 2000 C.1.5",
     parse: |value| {
         let params: Params = Entry::<dyn Window>::read(value)?;
@@ -76,7 +76,7 @@ mod tests {
     fn what_waits_behind_a_gap_narrows_the_window() {
         let mut window = Linux(Params::default());
         let mut room =
-            |out_of_order| window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes(out_of_order) });
+            |out_of_order| window.room(&Held { out_of_order: Bytes(out_of_order), ..Held::default() });
         assert_eq!(room(0), Bytes(32 << 10));
         assert_eq!(room(16 << 10), Bytes(24 << 10));
         assert_eq!(room(1 << 20), Bytes::ZERO);

@@ -1,13 +1,15 @@
-//! What window the receiver advertises.
+//! The window that the receiver advertises.
 //!
-//! A policy names the room that it would offer; the endpoint then sees to it that the right edge of the
-//! window never moves left and never moves by silly amounts (RFC 9293 §3.8.6.2.2).
+//! A policy names the room that it would offer; the endpoint then keeps the right edge of the window from moving left
+//! or by silly amounts (RFC 9293 §3.8.6.2.2).
 
-use std::sync::Arc;
+mod pool;
 
 use units::{Bytes, Instant};
 
-pub use shared::{Over, Pool};
+pub(crate) use pool::Membership;
+pub use pool::{Pool, Shared};
+pub use shared::Over;
 
 use crate::registry::algorithms;
 
@@ -22,35 +24,31 @@ algorithms! {
 
 /// Sizes the advertised window.
 pub trait Window: std::fmt::Debug + Send {
-    /// Room to offer while the buffer holds so much.
+    /// Room to offer while the buffer holds `held`.
     fn room(&mut self, held: &Held) -> Bytes;
 
     /// The most that the policy will ever offer: it decides the window scale (RFC 7323 §2.3).
     fn greatest(&self) -> Bytes;
 
-    /// Whether it is told of data that arrive ([`Window::on_data`]).
-    fn observes_data(&self) -> bool {
-        false
-    }
-
-    /// Data have arrived, before they are acknowledged; whether more will be offered for it.
+    /// Data have arrived and are not acknowledged yet; returns whether more will be offered for them. Called only where
+    /// [`observes_data`](Traits::observes_data).
     fn on_data(&mut self, _arrived: &Arrived) -> bool {
         false
     }
 
-    /// With which other connections it wants to share a [`Pool`], if with any.
-    fn sharing(&self) -> Option<Over> {
-        None
+    /// The constants of the policy with its parameters.
+    fn traits(&self) -> Traits {
+        Traits::default()
     }
+}
 
-    /// The pool that it shares.
-    fn join(&mut self, _pool: &Arc<Pool>) {}
-
-    /// The peer's SYN has come: from now on it offers.
-    fn enter(&mut self) {}
-
-    /// The peer's stream has ended, or the connection has.
-    fn leave(&mut self) {}
+/// The constants of a window policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// It observes arriving data ([`Window::on_data`]).
+    pub observes_data: bool,
+    /// The connections with which it shares a [`Pool`].
+    pub sharing: Option<Over>,
 }
 
 /// Data that have arrived.
@@ -64,12 +62,12 @@ pub struct Arrived {
     pub received: Bytes,
     /// Of them, those that the user had not read before these came.
     pub unread: Bytes,
-    /// Bytes that wait behind a gap.
+    /// Bytes that wait beyond a gap.
     pub out_of_order: Bytes,
     /// How far they reach beyond the bytes in order.
     pub behind_gap: Bytes,
-    /// Whether they lie behind a gap of which the peer learns by duplicate ACKs alone, as SACK is not agreed: a window that
-    /// opens would make something else of them (RFC 5681 §2).
+    /// Whether they lie beyond a gap that duplicate ACKs alone report to the peer, as SACK is not agreed: a window
+    /// that opens would make something else of them (RFC 5681 §2).
     pub asks_for_duplicate: bool,
     /// The window as the peer knows it.
     pub offered: Bytes,
@@ -78,10 +76,12 @@ pub struct Arrived {
 }
 
 /// What the receive buffer holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// Bytes in order that the user has not read.
     pub unread: Bytes,
-    /// Bytes that wait behind a gap.
+    /// Bytes that wait beyond a gap.
     pub out_of_order: Bytes,
+    /// The state of the pool that the connection shares, where it shares one.
+    pub shared: Shared,
 }

@@ -1,9 +1,9 @@
-//! The receive buffer that today's Linux sizes by itself (dynamic right-sizing; Fisk and Feng 2001): the window follows what
-//! the user has read in a round trip, doubled, so that a sender in slow start is not held back.
+//! The receive buffer that today's Linux sizes by itself (dynamic right-sizing; Fisk and Feng 2001): the window follows
+//! what the user has read in a round trip, doubled, so that a sender in slow start is not held back.
 //!
-//! Two rules work together. The buffer grows with what is read (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`); the window that is
-//! offered opens towards the buffer by two segments for each that arrives (`tcp_grow_window`). What is offered of a buffer
-//! is the share that data have in the memory of a packet.
+//! Two rules work together. The buffer grows with what is read (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`); the window
+//! that is offered opens towards the buffer by two segments for each that arrives (`tcp_grow_window`). What is offered
+//! of a buffer is the share that data have in the memory of a packet.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::{Arrived, Held, Window};
+use super::{Arrived, Held, Traits, Window};
 use crate::registry::{Entry, refusal};
 
 /// Parameters; the defaults are Linux'.
@@ -102,8 +102,8 @@ impl RightSizing {
         self.space = self.space.min(self.clamp);
     }
 
-    /// `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_measure`: an echoed clock counts once; without clocks a round trip is no
-    /// longer than a window of data takes.
+    /// `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_measure`: an echoed clock counts once; without clocks a round trip is
+    /// no longer than a window of data takes.
     fn measure_round_trip(&mut self, arrived: &Arrived) {
         if let Some(echoed) = arrived.echoed.filter(|echoed| self.echoed != Some(*echoed)) {
             self.echoed = Some(echoed);
@@ -153,8 +153,8 @@ impl RightSizing {
         self.round = (arrived.now, arrived.received.saturating_sub(arrived.unread));
     }
 
-    /// `tcp_rcvbuf_grow`: for twice what was read, for the growth of a slow start that is a round trip ahead of what the
-    /// user has seen, and for what waits behind a gap.
+    /// `tcp_rcvbuf_grow`: for twice what was read, for the growth of a slow start that is a round trip ahead of what
+    /// the user has seen, and for what waits beyond a gap.
     fn grow_buffer(&mut self, before: Bytes, behind_gap: Bytes) {
         let twice = self.space * 2;
         let growth = self.space.saturating_sub(before);
@@ -176,8 +176,8 @@ impl Window for RightSizing {
         self.params.greatest
     }
 
-    fn observes_data(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { observes_data: true, ..Traits::default() }
     }
 
     fn on_data(&mut self, arrived: &Arrived) -> bool {
@@ -197,7 +197,7 @@ impl Window for RightSizing {
 const INITIAL_SEGMENTS: u64 = 10;
 /// Smaller segments do not open the window (`tcp_event_data_recv`).
 const WORTHWHILE: Bytes = Bytes(128);
-/// A clock that is echoed within its tick tells of no shorter round trip.
+/// A clock that is echoed within its tick shows no shorter round trip.
 const CLOCK_TICK: Duration = Duration::from_millis(1);
 /// What is taken for no time at all (`tcp_rcv_rtt_measure`).
 const LEAST_SAMPLE: Duration = Duration::from_micros(1);
@@ -233,7 +233,7 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(100);
 
-    /// Full segments that are read at once, so many in the `round`th round trip; the window after them.
+    /// `segments` full segments that are read at once, in the `round`th round trip; the window after them.
     fn round(window: &mut RightSizing, round: u64, received: &mut Bytes, segments: u64) -> Bytes {
         for segment in 0..segments {
             *received += Bytes(1448);
@@ -250,7 +250,7 @@ mod tests {
                 echoed: Some(now - RTT),
             });
         }
-        window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes::ZERO })
+        window.room(&Held::default())
     }
 
     #[test]

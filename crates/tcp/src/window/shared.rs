@@ -1,22 +1,20 @@
 //! One budget for the windows of several connections: all of an interface, or all from one address
 //! (Sarolahti 2000, section 3.5 and appendix C).
 //!
-//! Each connection offers its part of what is left of the budget, so that together they never put more
-//! into the last hop than it holds. Bytes received take of the budget until the user reads them or the peer has closed,
-//! who then sends no more. When the
-//! part becomes smaller, because another connection has opened, the window is not shrunk (RFC 9293
-//! §3.8.6): it is just not opened again until what it offered has arrived. Bytes that wait behind a gap lie
-//! inside what was offered already, and take nothing off the budget, or a window of the pipe's size would stop
-//! a sender in recovery (Sarolahti 2000, Table 33, buffer 7).
+//! Each connection offers its part of the rest of the budget, so that together they never put more data into the last hop
+//! than it holds. Received bytes count against the budget until the user reads them or the peer has closed, after which it
+//! sends no more. A part that becomes smaller, because another connection has opened, does not shrink the window (RFC 9293
+//! §3.8.6): the window stays closed until the data that it offered have arrived. Bytes that wait beyond a gap lie inside
+//! the window that was offered already and do not count, or a window of the pipe's size would stop a sender in recovery
+//! (Sarolahti 2000, Table 33, buffer 7).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::{Held, Window};
+use super::{Held, Traits, Window};
 use crate::registry::Entry;
 
 /// Parameters of the shared window.
@@ -49,66 +47,23 @@ impl Default for Params {
     }
 }
 
-/// What connections that share a budget know of each other.
-#[derive(Debug, Default)]
-pub struct Pool {
-    /// How many are open for receiving.
-    connections: AtomicU64,
-    /// Bytes that have arrived in order at any of them and are not read.
-    held: AtomicU64,
-}
-
+/// A part of a budget.
 #[derive(Debug)]
-struct Shared {
-    params: Params,
-    pool: Arc<Pool>,
-    /// Whether this connection counts.
-    entered: bool,
-    /// Its part of what the pool holds.
-    held: u64,
-}
+struct PartOfBudget(Params);
 
-impl Shared {
-    fn report(&mut self, held: u64) {
-        // Wrapping arithmetic on purpose: the sum of all differences is what all hold.
-        self.pool.held.fetch_add(held.wrapping_sub(self.held), Ordering::Relaxed);
-        self.held = held;
-    }
-}
-
-impl Window for Shared {
+impl Window for PartOfBudget {
     fn room(&mut self, held: &Held) -> Bytes {
-        if self.entered {
-            self.report(held.unread.0);
-        }
-        let left = self.params.budget.saturating_sub(Bytes(self.pool.held.load(Ordering::Relaxed)));
-        let share = left / self.pool.connections.load(Ordering::Relaxed).max(1);
-        share.min(self.params.buffer.saturating_sub(held.unread))
+        let left = self.0.budget.saturating_sub(Bytes(held.shared.held));
+        let share = left / held.shared.connections.max(1);
+        share.min(self.0.buffer.saturating_sub(held.unread))
     }
 
     fn greatest(&self) -> Bytes {
-        self.params.budget.min(self.params.buffer)
+        self.0.budget.min(self.0.buffer)
     }
 
-    fn sharing(&self) -> Option<Over> {
-        Some(self.params.over)
-    }
-
-    fn join(&mut self, pool: &Arc<Pool>) {
-        self.pool = Arc::clone(pool);
-    }
-
-    fn enter(&mut self) {
-        if !std::mem::replace(&mut self.entered, true) {
-            self.pool.connections.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn leave(&mut self) {
-        self.report(0);
-        if std::mem::take(&mut self.entered) {
-            self.pool.connections.fetch_sub(1, Ordering::Relaxed);
-        }
+    fn traits(&self) -> Traits {
+        Traits { sharing: Some(self.0.over), ..Traits::default() }
     }
 }
 
@@ -119,55 +74,29 @@ pub const ENTRY: Entry<dyn Window> = Entry {
     source: "Sarolahti 2000 section 3.5, appendix C",
     parse: |value| {
         let params: Params = Entry::<dyn Window>::read(value)?;
-        Ok(Arc::new(move || {
-            Box::new(Shared { params: params.clone(), pool: Arc::default(), entered: false, held: 0 })
-        }))
+        Ok(Arc::new(move || Box::new(PartOfBudget(params.clone()))))
     },
     schema: Entry::<dyn Window>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
+    use super::super::Shared;
     use super::*;
 
-    const EMPTY: Held = Held { unread: Bytes::ZERO, out_of_order: Bytes::ZERO };
-
-    fn two() -> [Shared; 2] {
-        let pool = Arc::default();
-        [0, 1].map(|_| Shared { params: Params::default(), pool: Arc::clone(&pool), entered: false, held: 0 })
+    fn room(connections: u64, held: u64, unread: u64) -> Bytes {
+        let shared = Shared { connections, held };
+        let held = Held { unread: Bytes(unread), out_of_order: Bytes::ZERO, shared };
+        PartOfBudget(Params::default()).room(&held)
     }
 
     #[test]
-    fn each_connection_gets_its_part_while_it_is_open() {
-        let [mut first, mut second] = two();
-        first.enter();
-        assert_eq!(first.room(&EMPTY), Bytes(2048));
-        second.enter();
-        assert_eq!((first.room(&EMPTY), second.room(&EMPTY)), (Bytes(1024), Bytes(1024)));
-        first.leave();
-        first.leave();
-        assert_eq!(second.room(&EMPTY), Bytes(2048));
-    }
-
-    #[test]
-    fn one_that_has_left_takes_nothing_though_its_user_reads_late() {
-        let [mut first, mut second] = two();
-        first.enter();
-        second.enter();
-        let full = Held { unread: Bytes(1000), out_of_order: Bytes::ZERO };
-        first.room(&full);
-        first.leave();
-        first.room(&full);
-        assert_eq!(second.room(&EMPTY), Bytes(2048));
+    fn each_connection_gets_its_part() {
+        assert_eq!([room(1, 0, 0), room(2, 0, 0)], [Bytes(2048), Bytes(1024)]);
     }
 
     #[test]
     fn what_one_holds_unread_all_lack() {
-        let [mut first, mut second] = two();
-        first.enter();
-        second.enter();
-        let full = Held { unread: Bytes(1000), out_of_order: Bytes::ZERO };
-        assert_eq!((first.room(&full), second.room(&EMPTY)), (Bytes(524), Bytes(524)));
-        assert_eq!((first.room(&EMPTY), second.room(&EMPTY)), (Bytes(1024), Bytes(1024)));
+        assert_eq!([room(2, 1000, 1000), room(2, 1000, 0)], [Bytes(524), Bytes(524)]);
     }
 }

@@ -58,7 +58,7 @@ fn at_once(when: When) -> bool {
 /// RFC 5681 §4.2.
 fn every_second(entry: &'static Entry<dyn AckPolicy>) -> CheckResult {
     let mut policy = build(entry);
-    if policy.stretches() {
+    if policy.traits().stretches {
         return Ok(());
     }
     let mut waited = false;

@@ -350,7 +350,8 @@ fn event(now: Instant, signal: CongestionSignal, flight: Bytes) -> CongestionEve
 fn send_event(now: Instant, flight: Bytes, application_limited: bool) -> SendEvent {
     let rto = Duration::from_millis(200);
     let retransmission = false;
-    SendEvent { now, len: SMSS, flight, retransmission, application_limited, advertised: SMSS * 40, rto }
+    let (advertised, busy_until) = (SMSS * 40, Instant::START);
+    SendEvent { now, len: SMSS, flight, retransmission, application_limited, advertised, rto, busy_until }
 }
 
 fn later(round: u64) -> Instant {

@@ -79,7 +79,7 @@ fn grows_patient(entry: &'static Entry<dyn Rto>) -> CheckResult {
         rto.on_sample(&sample(Duration::from_millis(200), now, 8));
     }
     let earlier = rto.estimate().ok_or("no estimate after a sample")?;
-    rto.on_spurious_timeout(Duration::from_secs(3), earlier);
+    rto.inherit(earlier.after_spurious_timeout(Duration::from_secs(3), rto.granularity()));
     let length = rto.length();
     ensure(length >= Duration::from_millis(4500), || format!("{length} after a round trip of 3 s"))
 }

@@ -33,7 +33,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn carries_a_stream(profile: &Value) -> CheckResult {
     let profile = config(profile).map_err(|wrong| wrong.to_string())?;
-    if !profile.ack.build().is_truthful() {
+    if profile.ack.build().traits().lies {
         return Ok(());
     }
     let trouble = Trouble { lost: 40, duplicated: 20, delayed: 50, longest: Duration::from_millis(300) };

@@ -19,9 +19,9 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn empty_is_most(entry: &'static Entry<dyn Window>) -> CheckResult {
     let mut window = build(entry);
-    let room = window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes::ZERO });
+    let room = window.room(&Held::default());
     // A window that follows what arrives begins lower.
-    let most = room == window.greatest() || (window.observes_data() && room <= window.greatest());
+    let most = room == window.greatest() || (window.traits().observes_data && room <= window.greatest());
     ensure(most, || format!("{room} of {}", window.greatest()))?;
     // RFC 7323 §2.3: no shift can say more.
     ensure(room.0 < 1 << 30, || format!("{room} is more than can be said"))
@@ -34,7 +34,8 @@ fn more_held_less_room(entry: &'static Entry<dyn Window>) -> CheckResult {
     for unread in 0..=100_u64 {
         let mut left = Bytes::MAX;
         for (out_of_order, above) in (0..=100_u64).zip(&mut before) {
-            let held = Held { unread: Bytes(unread * step), out_of_order: Bytes(out_of_order * step) };
+            let (unread, out_of_order) = (Bytes(unread * step), Bytes(out_of_order * step));
+            let held = Held { unread, out_of_order, ..Held::default() };
             let room = window.room(&held);
             ensure(room <= left && room <= *above, || format!("{held:?}: {room}"))?;
             (left, *above) = (room, room);

@@ -24,7 +24,7 @@ struct Duplicate {
 }
 
 impl Duplicates {
-    /// A duplicate ACK came, with everything sent up to `snd_max`.
+    /// A duplicate ACK arrived when everything up to `snd_max` was sent.
     pub(super) fn push(&mut self, at: Instant, snd_max: u64) {
         if self.open.len() == MOST_OPEN {
             self.open.pop_front();
@@ -32,8 +32,7 @@ impl Duplicates {
         self.open.push_back(Duplicate { at, snd_max });
     }
 
-    /// Everything before `position` was acknowledged, by a step over this many segments. Gives when each duplicate ACK
-    /// came that was for a segment which the receiver had already.
+    /// Everything before `position` was acknowledged, by a step over this many segments. Returns the times of the duplicate ACKs caused by segments that the receiver had already.
     pub(super) fn advance(&mut self, position: u64, segments: usize, again: bool) -> Vec<Instant> {
         // Two segments that were sent once may be acknowledged together without a hole (RFC 1122 §4.2.3.2).
         let filled_a_hole = segments > 2 || again;
@@ -44,7 +43,7 @@ impl Duplicates {
     }
 }
 
-/// Memory stays bounded whatever a capture holds.
+/// Bounds the memory for any capture.
 const MOST_OPEN: usize = 4096;
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use units::PacketId;
 use crate::position::Span;
 
 use super::copies::{Book, Copies};
-use super::{Diagnosis, Dropped, Resent, TimedOut, TimeoutVerdict, Verdict, Why, causes};
+use super::history::{Dropped, Resent, TimedOut, causes};
+use super::verdict::{Diagnosis, TimeoutVerdict, Verdict, Why};
 
 /// The position of the sweep: everything sent before this point has been recorded.
 #[derive(Clone, Debug, Default)]

@@ -6,13 +6,14 @@
 //!
 //! The terms, used everywhere in lasthop:
 //! - A retransmission is **needless** if each of its bytes had an earlier copy that was not lost,
-//!   whether that copy had arrived by then or was still to arrive. (A probe of a closed window is
+//!   whether that copy had arrived by then or arrived later. (A probe of a closed window is
 //!   never needless.)
 //! - A timeout is **spurious** if the segment that it resent was not lost, in the same sense.
 //!
 //! Read [`Ledger`], then [`Why`]; the judging is in `judge.rs`, the book of copies in `copies.rs`.
 
 mod copies;
+mod history;
 mod judge;
 mod verdict;
 
@@ -22,8 +23,10 @@ mod tests;
 use units::{Duration, Instant, PacketId, Seq, SeqRange};
 
 use crate::position::{Positions, Span};
+use history::{Dropped, Resent, TimedOut};
 use judge::Judge;
 
+pub use history::{Retransmission, causes};
 pub use verdict::{Diagnosis, HeldUp, Loss, TimeoutVerdict, Verdict, Why};
 
 /// The ledger of one direction of data of one flow.
@@ -43,39 +46,6 @@ pub struct Ledger {
     delay: Option<(Instant, HeldUp)>,
     /// Verdicts given before the end.
     judge: Judge,
-}
-
-/// A packet that carries sequence numbers (data, SYN or FIN) which were sent before.
-#[derive(Clone, Copy, Debug)]
-pub struct Retransmission {
-    /// The packet that carries the copy.
-    pub packet: PacketId,
-    /// When it was sent.
-    pub at: Instant,
-    /// Its sequence numbers that were sent before.
-    pub range: SeqRange,
-    /// The cause by the sender: one of [`causes`], or any other text.
-    pub cause: &'static str,
-    /// The highest number sent by then (of this packet too), plus one: SND.MAX.
-    pub snd_max: Seq,
-}
-
-/// The sender's names of the causes of retransmissions that the ledger distinguishes.
-pub mod causes {
-    /// Its own retransmission timer ran out.
-    pub const TIMEOUT: &str = "timeout";
-    /// It followed a segment whose timer expired.
-    pub const AFTER_TIMEOUT: &str = "after_timeout";
-    /// Enough duplicate ACKs came.
-    pub const FAST_RETRANSMIT: &str = "fast_retransmit";
-    /// A partial ACK pointed at it.
-    pub const PARTIAL_ACK: &str = "partial_ack";
-    /// The scoreboard marks it as lost.
-    pub const SCOREBOARD: &str = "scoreboard";
-    /// The peer's window was closed to it.
-    pub const PROBE: &str = "probe";
-    /// It was the last of a flight, and no ACK came.
-    pub const TAIL_LOSS_PROBE: &str = "tail_loss_probe";
 }
 
 impl Ledger {
@@ -168,29 +138,4 @@ impl Ledger {
     fn judge_through(&mut self, last: PacketId) {
         self.judge.sweep(last, &mut self.drops, &self.retransmissions, &self.timeouts);
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Resent {
-    sent: Retransmission,
-    span: Span,
-    snd_max: u64,
-    late: Why,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Dropped {
-    packet: PacketId,
-    span: Span,
-    loss: Loss,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct TimedOut {
-    at: Instant,
-    range: SeqRange,
-    span: Span,
-    /// How many retransmissions had been sent before it.
-    before: usize,
-    late: Why,
 }

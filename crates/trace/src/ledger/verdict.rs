@@ -25,22 +25,22 @@ pub struct Verdict {
     pub range: SeqRange,
     /// The cause by the sender.
     pub cause: &'static str,
-    /// Whether some byte of it had no other surviving copy.
+    /// Whether at least one of its bytes had no other surviving copy.
     pub necessary: bool,
-    /// Why it was, or was not.
+    /// The reason.
     pub why: Why,
 }
 
 /// The verdict on one timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeoutVerdict {
-    /// When the timer ran out.
+    /// When the timer expired.
     pub at: Instant,
     /// The segment whose timer expired.
     pub range: SeqRange,
     /// Whether the segment was not lost.
     pub spurious: bool,
-    /// Why it was, or was not.
+    /// The reason.
     pub why: Why,
 }
 
@@ -62,13 +62,12 @@ pub enum Why {
     OriginalLost(Loss),
     /// Necessary: the original and every retransmission so far were lost.
     EveryCopyLost {
-        /// How many.
+        /// Their number.
         copies: u32,
-        /// The latest.
+        /// The latest of them.
         latest: Loss,
     },
-    /// Necessary, though no copy was lost: the peer's window was closed, and something had to be
-    /// sent to learn when it opens (RFC 9293 §3.8.6.1).
+    /// Necessary, though no copy was lost: the peer's window was closed, and a probe had to be sent to learn when it opens (RFC 9293 §3.8.6.1).
     WindowProbe,
     /// Needless: the timer ran out although the segment was only late.
     SpuriousTimeout(Option<HeldUp>),

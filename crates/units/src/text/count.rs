@@ -4,8 +4,7 @@ use std::fmt;
 
 use super::quantity::{DURATION, PACKETS, Quantity, SEGMENTS};
 use super::{
-    UnitError, no_unit, parse_bytes, parse_duration, parse_packets, parse_segments, write_bytes,
-    write_duration,
+    UnitError, parse_bytes, parse_duration, parse_packets, parse_segments, write_bytes, write_duration,
 };
 use crate::{Bytes, Duration};
 
@@ -150,7 +149,7 @@ fn either(text: &str, counting: &Quantity) -> Result<bool, UnitError> {
 /// The text's unit; an error in the words of `counting` if it has none.
 fn unit<'a>(text: &'a str, counting: &Quantity) -> Result<&'a str, UnitError> {
     let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || "-. ".contains(c));
-    if unit.is_empty() { Err(no_unit(counting, text.trim())) } else { Ok(unit) }
+    if unit.is_empty() { Err(counting.no_unit(text.trim())) } else { Ok(unit) }
 }
 
 fn plural(f: &mut fmt::Formatter<'_>, count: u64, one: &str) -> fmt::Result {

@@ -7,99 +7,15 @@
 //! A message is "what is wrong; what would be right", joined by [`REMEDY`].
 
 mod count;
+mod error;
 mod quantity;
 mod serial;
 
 pub use count::{Packets, PacketsOrBytes, Probability, QueueLimit, Segments, SegmentsOrBytes};
+pub use error::{REMEDY, UnitError};
 
 use crate::{Bytes, Duration, Rate};
-use quantity::{BYTES, BYTES_CANONICAL, DURATION, DURATION_CANONICAL, Quantity, RATE, RATE_CANONICAL};
-
-/// The separator of a message's two halves: "what is wrong; what would be right".
-pub const REMEDY: &str = "; ";
-
-/// A text that is not a quantity.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnitError {
-    /// A number has no unit.
-    #[error("{text} has no unit{REMEDY}write a {what} like {example}")]
-    NoUnit {
-        /// What was written.
-        text: String,
-        /// What is wanted: "duration".
-        what: &'static str,
-        /// A right one.
-        example: String,
-    },
-    /// The unit is not one of this quantity's.
-    #[error("\"{unit}\" is not a unit of {what}{REMEDY}{advice}")]
-    UnknownUnit {
-        /// The unit that was written.
-        unit: String,
-        /// What is wanted.
-        what: &'static str,
-        /// The valid units, or the unit that was probably meant.
-        advice: String,
-    },
-    /// The number is not written in plain decimal digits.
-    #[error(
-        "\"{text}\" has no plain number{REMEDY}write digits, with a point if need be, and a unit, like {example}"
-    )]
-    NotPlain {
-        /// What was written.
-        text: String,
-        /// A right one.
-        example: &'static str,
-    },
-    /// There is no number before the unit.
-    #[error("\"{text}\" is not a {what}{REMEDY}write a number and a unit, like {example}")]
-    NoNumber {
-        /// What was written.
-        text: String,
-        /// What is wanted.
-        what: &'static str,
-        /// A right one.
-        example: &'static str,
-    },
-    /// The number is below zero.
-    #[error("\"{text}\" is negative{REMEDY}a {what} is zero or more, like {example}")]
-    Negative {
-        /// What was written.
-        text: String,
-        /// What is wanted.
-        what: &'static str,
-        /// A right one.
-        example: &'static str,
-    },
-    /// The number is finer than the type can represent.
-    #[error("\"{text}\" is finer than {finest}{REMEDY}write a whole number of {finest}")]
-    TooFine {
-        /// What was written.
-        text: String,
-        /// The smallest step, in the plural.
-        finest: &'static str,
-    },
-    /// The number is larger than the type can represent.
-    #[error("\"{text}\" is too large{REMEDY}the largest {what} is {largest}")]
-    TooLarge {
-        /// What was written.
-        text: String,
-        /// What is wanted.
-        what: &'static str,
-        /// The largest number that the type can represent.
-        largest: String,
-    },
-}
-
-impl UnitError {
-    /// The error, and the remedy.
-    #[must_use]
-    pub fn halves(&self) -> (String, String) {
-        let both = self.to_string();
-        let (wrong, right) = both.split_once(REMEDY).unwrap_or((&both, ""));
-        (wrong.to_owned(), right.to_owned())
-    }
-}
+use quantity::{BYTES, BYTES_CANONICAL, DURATION, DURATION_CANONICAL, RATE, RATE_CANONICAL};
 
 /// A length of time: ns, us, ms, s, min, h.
 ///
@@ -157,10 +73,6 @@ pub fn write_bytes(size: Bytes) -> String {
 #[must_use]
 pub fn write_rate(rate: Rate) -> String {
     quantity::write(rate.bits_per_sec(), RATE_CANONICAL)
-}
-
-fn no_unit(quantity: &Quantity, text: &str) -> UnitError {
-    UnitError::NoUnit { text: text.to_owned(), what: quantity.what, example: quantity.example_with(text) }
 }
 
 #[cfg(test)]

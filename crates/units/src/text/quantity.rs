@@ -1,6 +1,6 @@
 //! Reading a number with its unit, exactly; the table of units of each quantity.
 
-use super::{UnitError, no_unit};
+use super::error::UnitError;
 
 /// One kind of quantity: its units in multiples of the finest, and the words for its messages.
 pub(super) struct Quantity {
@@ -113,8 +113,13 @@ impl Quantity {
         self.scale(trimmed, number, factor)
     }
 
+    /// The error of a number without a unit.
+    pub(super) fn no_unit(&self, text: &str) -> UnitError {
+        UnitError::NoUnit { text: text.to_owned(), what: self.what, example: self.example_with(text) }
+    }
+
     /// The example, with its number replaced by the one that was written, if that is a number.
-    pub(super) fn example_with(&self, number: &str) -> String {
+    fn example_with(&self, number: &str) -> String {
         let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         match self.example.split_once(' ') {
             Some((_, unit)) if plain => format!("\"{number} {unit}"),
@@ -158,7 +163,7 @@ impl Quantity {
 
     fn factor(&self, unit: &str, text: &str) -> Result<u64, UnitError> {
         if unit.is_empty() {
-            return Err(no_unit(self, text));
+            return Err(self.no_unit(text));
         }
         if let Some((_, factor)) = self.units.iter().find(|(name, _)| *name == unit) {
             return Ok(*factor);

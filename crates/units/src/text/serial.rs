@@ -9,7 +9,7 @@ use serde::ser::{Serialize, Serializer};
 
 use super::quantity::{BYTES, DURATION, PACKETS, Quantity, RATE, SEGMENTS};
 use super::{
-    Packets, PacketsOrBytes, Probability, QueueLimit, REMEDY, Segments, SegmentsOrBytes, UnitError, no_unit,
+    Packets, PacketsOrBytes, Probability, QueueLimit, REMEDY, Segments, SegmentsOrBytes, UnitError,
     parse_bytes, parse_duration, parse_packets, parse_rate, parse_segments, write_bytes, write_duration,
     write_rate,
 };
@@ -23,7 +23,7 @@ struct TextVisitor<T> {
 
 impl<T> TextVisitor<T> {
     fn bare<E: Error>(&self, number: impl fmt::Display) -> E {
-        E::custom(no_unit(self.quantity, &number.to_string()))
+        E::custom(self.quantity.no_unit(&number.to_string()))
     }
 }
 
@@ -57,7 +57,12 @@ macro_rules! by_text {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let quantities: &'static [Quantity] = $quantities;
-                deserializer.deserialize_any(TextVisitor { quantity: &quantities[0], parse: $parse })
+                let visitor = TextVisitor { quantity: &quantities[0], parse: $parse };
+                // A binary format does not describe its values: the visitor has to ask for the text.
+                match deserializer.is_human_readable() {
+                    true => deserializer.deserialize_any(visitor),
+                    false => deserializer.deserialize_str(visitor),
+                }
             }
         }
 

@@ -1,8 +1,8 @@
-//! The ACK filter: an ACK that waits and says nothing that a later one in its sub-queue does not say is dropped
+//! The ACK filter: a waiting ACK whose information a later one in its sub-queue repeats is dropped
 //! (Høiland-Jørgensen, Täht and Morton 2018 §III.E).
 //!
-//! Only mere ACKs are looked at: without data and without SACK blocks, of one flow, with the same flags. An ACK that repeats
-//! a number stays, as it tells of a loss.
+//! Only pure ACKs are filtered: without data and without SACK blocks, of one flow, with the same flags. A duplicate ACK
+//! stays, because it indicates a loss.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,11 +25,11 @@ pub enum AckFilter {
     Aggressive,
 }
 
-/// What the filter knows of the packets that wait.
+/// The filter's record of waiting packets.
 #[derive(Debug)]
 pub(super) struct QueuedAcks {
     filter: AckFilter,
-    /// Each packet of a sub-queue, in order: its flow and what it acknowledges, if it is a mere ACK.
+    /// Each packet of a sub-queue, in order: its flow and its acknowledgment, if it is a pure ACK.
     waiting: BTreeMap<usize, VecDeque<Option<(u64, PureAck)>>>,
     arriving: Option<(u64, PureAck)>,
 }

@@ -1,5 +1,5 @@
-//! Cobalt: CoDel and BLUE (Høiland-Jørgensen, Täht and Morton 2018 §III.B). CoDel answers delay; BLUE's probability grows
-//! where a flow overflows the queue in spite of that, as one that does not react does, and falls when its queue is empty.
+//! Cobalt: CoDel and BLUE (Høiland-Jørgensen, Täht and Morton 2018 §III.B). CoDel answers delay; BLUE's probability
+//! grows if a flow overflows the queue nevertheless, as an unresponsive flow does, and falls when its queue is empty.
 //!
 //! Unlike RFC 8289 the number of drops is not forgotten when dropping ends: it falls by one at each time at which the
 //! control law would have dropped.
@@ -16,7 +16,7 @@ pub const DELAY: DropRule = DropRule::named("cake-codel");
 /// Dropped by BLUE's probability.
 pub const UNRESPONSIVE: DropRule = DropRule::named("cake-blue");
 
-/// What Cobalt aims at in a tin.
+/// Cobalt's targets in a tin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timing {
     /// Acceptable delay.

@@ -1,7 +1,7 @@
-//! The flows of a tin: which sub-queue each has, and whose turn it is (DRR++: MacGregor and Shi 2000; Høiland-Jørgensen, Täht
+//! The flows of a tin: their sub-queues, and their turns (DRR++: MacGregor and Shi 2000; Høiland-Jørgensen, Täht
 //! and Morton 2018 §III.C).
 //!
-//! A hash with sets of eight: a flow whose place is taken goes to a free one of its set, and shares one only where all eight
+//! A hash with sets of eight: a flow whose place is taken gets a free one of its set, and shares one only if all eight
 //! are busy.
 
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ enum Rotation {
     /// It has no packets.
     #[default]
     Idle,
-    /// Among those that are new or sparse, which go first.
+    /// New or sparse flows, which are served first.
     Sparse,
     /// In the rotation for its deficit's sake, but empty: still a sparse one.
     SparseWait,
@@ -106,7 +106,7 @@ impl Flows {
         self.loads.add(self.flows[flow].hosts);
     }
 
-    /// The flow whose head leaves next; none where all are found to be empty.
+    /// The flow whose head leaves next; none if all are empty.
     pub fn next(&mut self, is_empty: impl Fn(usize) -> bool) -> Option<usize> {
         loop {
             let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };

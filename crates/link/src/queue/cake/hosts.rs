@@ -1,4 +1,4 @@
-//! Fairness of hosts: how many bulk flows each has, by which the turns of its flows shrink.
+//! Fairness between hosts: the number of bulk flows of each, by which the turns of its flows are divided.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::queue::Keys;
 
-/// Among what the link is shared (tc-cake(8)).
+/// The units among which the link is shared (tc-cake(8)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
@@ -31,7 +31,7 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// What packets in one sub-queue have in common.
+    /// The common key of packets in one sub-queue.
     pub(super) fn key(self, keys: &Keys) -> u64 {
         match self {
             Self::Flowblind => 0,
@@ -87,7 +87,7 @@ impl HostLoads {
         }
     }
 
-    /// By how much a flow's turn is divided: the bulk flows of its host, of the busier one where both count; 1 at least.
+    /// Divisor of a flow's turn: the number of bulk flows of its host, of the busier one if both count; at least 1.
     pub fn load(&self, pair: Pair) -> u32 {
         let of = |counts: bool, loads: &BTreeMap<u64, u32>, host| {
             if counts { loads.get(&host).copied().unwrap_or(0) } else { 0 }

@@ -1,12 +1,12 @@
 //! CAKE: Common Applications Kept Enhanced (Høiland-Jørgensen, Täht and Morton 2018, "Piece of CAKE", LANMAN).
 //!
-//! A shaper (`shaper.rs`) holds packets back, so that the queue forms here and not in the modem behind. Traffic classes are
-//! tins (`tins.rs`), each with a threshold rate up to which it goes first. In a tin flows are put into sub-queues by a hash
-//! with sets of eight (`flows.rs`) and served by deficit round robin, sparse flows first, where the turn of a flow shrinks
-//! with the number of flows of its host (`hosts.rs`). Each sub-queue has a Cobalt of its own, CoDel with BLUE
-//! (`cobalt.rs`). ACKs that a later one makes redundant can be dropped (`ack_filter.rs`).
+//! A shaper (`shaper.rs`) holds packets back, so that the queue forms here and not in the next modem. Traffic classes
+//! are tins (`tins.rs`), each with a threshold rate up to which it has priority. In a tin flows are assigned to
+//! sub-queues by a hash with sets of eight (`flows.rs`) and served by deficit round robin, sparse flows first; the turn
+//! of a flow is divided by the number of flows of its host (`hosts.rs`). Each sub-queue has its own Cobalt, CoDel with
+//! BLUE (`cobalt.rs`). ACKs that a later one makes redundant can be dropped (`ack_filter.rs`).
 //!
-//! The rules are those of the paper and of Linux' `sch_cake`, whose names they have.
+//! The rules and names are those of the paper and of Linux' `sch_cake`.
 
 mod ack_filter;
 mod cobalt;
@@ -49,17 +49,17 @@ pub struct Parameters {
     /// The rate to which traffic is shaped; absent: no shaper, the link's own rate is what counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What the links behind add to each packet, below 0 if they take off: -64 to 256 bytes.
+    /// Overhead of the following links for each packet, negative if they remove bytes: -64 to 256 bytes.
     pub overhead: i64,
-    /// What a packet counts as at least, overhead included.
+    /// Minimum size of a packet, overhead included.
     pub mpu: Bytes,
-    /// Into what the links behind cut packets.
+    /// The cells into which the following links divide packets.
     pub cells: Cells,
     /// The round trip that the AQM is set for: its interval; its target is a twentieth of it. 100 ms.
     pub rtt: Duration,
     /// Into which tins traffic classes go.
     pub diffserv: Diffserv,
-    /// Among what the link is shared.
+    /// The units among which the link is shared.
     pub isolation: Isolation,
     /// Whether ACKs that later ones make redundant are dropped.
     pub ack_filter: AckFilter,
@@ -114,7 +114,7 @@ struct Cake {
     parameters: Parameters,
     shaper: Shaper,
     tins: Vec<Tin>,
-    /// Whose turn it is where there is no shaper.
+    /// The tin whose turn it is, without a shaper.
     current: usize,
     /// BLUE's streams, one for each sub-queue.
     streams: Streams,
@@ -146,8 +146,8 @@ impl Cake {
         (sub_queue / flows, sub_queue % flows)
     }
 
-    /// The tin that is served. Under a shaper: of those which are within their thresholds the one of the highest
-    /// priority, else the one that was first. Without one: by deficit round robin of their weights.
+    /// The tin to serve. With a shaper: among the tins within their thresholds the one of the highest priority,
+    /// otherwise the one that has been ready longest. Without one: by deficit round robin of their weights.
     fn choose_tin(&mut self, now: Instant) -> Option<usize> {
         if self.shaper.is_unlimited() {
             return self.next_by_weight();

@@ -1,11 +1,11 @@
-//! CAKE's shaper: a packet leaves when the ones before it would have been transmitted at the rate, counted as the links
-//! behind frame them. Unlike a token bucket it lets no burst pass after a silence.
+//! CAKE's shaper: a packet leaves when the ones before it would have been transmitted at the rate, counted with the
+//! framing of the following links. Unlike a token bucket it passes no burst after an idle time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Rate};
 
-/// Into what the links behind cut packets (tc-cake(8)).
+/// The cells into which the following links divide packets (tc-cake(8)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cells {
@@ -18,7 +18,7 @@ pub enum Cells {
     Ptm,
 }
 
-/// How large a packet is on the links behind.
+/// Size of a packet on the following links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Overhead {
     pub bytes: i64,
@@ -63,7 +63,7 @@ impl Shaper {
         self.next_packet = self.next_packet.max(now);
     }
 
-    /// A packet leaves; its size on the links behind.
+    /// A packet leaves; returns its size on the following links.
     pub fn advance(&mut self, packet: Bytes) -> Bytes {
         let size = self.overhead.size(packet);
         if let Some(rate) = self.rate {

@@ -46,7 +46,7 @@ fn code_points_go_into_their_tins() {
     assert_eq!(tins(Diffserv::Diffserv4), [0, 1, 1, 2, 2, 3, 3, 3]);
 }
 
-/// Bytes that each flow may send in so many turns, all of them with packets of 1500 bytes without end.
+/// Bytes that each flow may send in a number of turns, if all have unlimited packets of 1500 bytes.
 fn served(isolation: Isolation, all: &[Keys], turns: u32) -> Vec<u64> {
     let mut flows = Flows::new(isolation, 1024, 1514, 7);
     let places: Vec<usize> = all.iter().map(|keys| flows.classify(keys)).collect();
@@ -80,7 +80,7 @@ fn hosts_share_the_link_and_flows_share_what_their_host_gets() {
 
 #[test]
 fn triple_isolation_goes_by_the_busier_of_both_hosts() {
-    // Two senders with one flow each to one receiver, and a third sender with two flows to a receiver of its own.
+    // Two senders with one flow each to one receiver, and a third sender with two flows to another receiver.
     let all = [keys(0, 1, 10), keys(1, 2, 10), keys(2, 3, 11), keys(3, 3, 11)];
     let bytes = served(Isolation::TripleIsolate, &all, 20_000);
     let total = bytes.iter().sum::<u64>() as f64;

@@ -1,5 +1,5 @@
-//! Tins: traffic classes with a threshold rate each. Up to it a tin goes before those of lower priority; what it wants
-//! beyond it shares with them (Høiland-Jørgensen, Täht and Morton 2018 §III.D).
+//! Tins: traffic classes with a threshold rate each. Up to it a tin has priority over lower ones; beyond it the tin
+//! shares with them (Høiland-Jørgensen, Täht and Morton 2018 §III.D).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub enum Diffserv {
     Diffserv4,
 }
 
-/// What a tin gets.
+/// The share of a tin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
     /// Its threshold is the rate over two to this.
@@ -66,10 +66,11 @@ pub(super) struct Tin {
     flows: Flows,
     rate: Option<Rate>,
     timing: Timing,
-    /// The time up to which what it has sent would have taken at its threshold.
+    /// The time that its sent packets would have taken at its threshold rate.
     pub next_packet: Instant,
-    /// Bytes that it may still send in this round, and how many each round gives, where there is no shaper.
+    /// Bytes that it may still send in this round; used without a shaper.
     pub deficit: i64,
+    /// Bytes that each round adds to the deficit.
     pub quantum: i64,
 }
 
@@ -119,7 +120,7 @@ impl Tin {
         self.deficit -= size.0 as i64;
     }
 
-    /// A packet that is so large on the links behind leaves (Linux `cake_advance_shaper`).
+    /// A packet of this size on the following links leaves (Linux `cake_advance_shaper`).
     pub fn advance(&mut self, now: Instant, size: Bytes) {
         let Some(rate) = self.rate else { return };
         let time = rate.time_for(size);
@@ -133,7 +134,7 @@ const TIN_QUANTUM: i64 = 1024;
 /// The largest packet of Ethernet, its header included.
 const MTU: Bytes = Bytes(1514);
 
-/// Bytes of a flow's turn: what the rate carries in 1/4096 of a second, 300 to 1514 (Linux `cake_set_rate`).
+/// Bytes of a flow's turn: the amount that the rate carries in 1/4096 of a second, 300 to 1514 (Linux `cake_set_rate`).
 fn flow_quantum(rate: Option<Rate>) -> u64 {
     rate.map_or(MTU.0, |rate| (rate.bits_per_sec() / 8 / 4096).clamp(300, MTU.0))
 }

@@ -1,5 +1,5 @@
 //! How ACKs come in bunches: the most data that were acknowledged beyond what the bandwidth explains
-//! (`bbr_update_ack_aggregation`). The window has room for as much, so that the sender goes on between two bunches.
+//! (`bbr_update_ack_aggregation`). The window has room for as much, so that the sender continues between two bunches.
 
 use units::{Bytes, Duration, Instant, Rate};
 

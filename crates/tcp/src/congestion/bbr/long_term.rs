@@ -1,7 +1,7 @@
 //! Long-term bandwidth: BBR's estimate of a token-bucket policer (Flach et al. 2016; `bbr_lt_bw_sampling`).
 //!
-//! Two intervals in a row with a fifth lost and the same rate delivered are taken for a policer's; for 48 round trips its
-//! rate is then the bandwidth of the model.
+//! Two intervals in a row with a fifth lost and the same rate delivered are taken for a policer's; for 48 round trips
+//! its rate is then the bandwidth of the model.
 
 use units::{Bytes, Instant, Rate};
 
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// A round of 100 ms in which 100 kB arrive and a part of as much is lost; each third ACK tells of losses.
+    /// A round of 100 ms in which 100 kB arrive and a part of as much is lost; each third ACK reports losses.
     fn round(long_term: &mut LongTerm, number: u64, lost_percent: u64) -> bool {
         long_term.on_sample(&Sample {
             now: Instant::START + Duration::from_millis(100) * number,

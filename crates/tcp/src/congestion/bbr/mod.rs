@@ -1,12 +1,16 @@
-//! BBR, version 1, as Linux has it (Cardwell et al. 2016; `tcp_bbr.c`): a model of the path, made of the largest delivery
-//! rate and the shortest round trip of late, says how fast to send and how much may be in flight. Losses do not.
+//! BBR, version 1, as Linux has it (Cardwell et al. 2016; `tcp_bbr.c`): a model of the path, made of the largest
+//! delivery rate and the shortest round trip of late, says how fast to send and how much may be in flight. Losses do
+//! not.
 //!
-//! Sending at more than the bandwidth for a round trip shows whether there is more, sending at less drains the queue that
-//! this has made (PROBE_BW); every ten seconds the flight shrinks to four segments so that the round trip shows without
-//! a queue (PROBE_RTT). `long_term.rs` recognises a policer, `aggregation.rs` measures how ACKs come in bunches.
+//! Sending at more than the bandwidth for a round trip shows whether there is more, sending at less drains the queue
+//! that this has made (PROBE_BW); every ten seconds the flight shrinks to four segments so that the round trip shows
+//! without a queue (PROBE_RTT). `probe_bw.rs` and `probe_rtt.rs` have these two, `long_term.rs` recognises a policer,
+//! and `aggregation.rs` measures bunches of ACKs.
 
 mod aggregation;
 mod long_term;
+mod probe_bw;
+mod probe_rtt;
 
 use std::sync::Arc;
 
@@ -18,8 +22,8 @@ use aggregation::Aggregation;
 use long_term::LongTerm;
 
 use super::{
-    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, Pace, RateSample, SendEvent,
-    Traits,
+    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
+    RateSample, SendEvent, Traits, quantum,
 };
 use crate::registry::{Entry, refusal};
 use crate::windowed_max::WindowedMax;
@@ -160,7 +164,7 @@ impl Bbr {
     /// Data that leave at once (`bbr_tso_segs_goal`).
     fn quantum(&self) -> Bytes {
         let least = if self.pacing_rate < LEAST_OFFLOAD_RATE { 1 } else { 2 };
-        let quantum = crate::send_half::pacing::quantum(self.pacing_rate, self.smss * least);
+        let quantum = quantum(self.pacing_rate, self.smss * least);
         self.smss * quantum.whole(self.smss).clamp(least, MOST_OFFLOADED)
     }
 
@@ -227,45 +231,6 @@ impl Bbr {
         }
     }
 
-    /// `bbr_update_cycle_phase`.
-    fn update_cycle(&mut self, sample: &DeliverySample) {
-        let Mode::ProbeBw { phase, began } = self.mode else { return };
-        if self.is_next_phase(began, sample) {
-            self.mode = Mode::ProbeBw { phase: (phase + 1) % CYCLE.len(), began: sample.now };
-        }
-    }
-
-    /// `bbr_is_next_cycle_phase`: a phase lasts a shortest round trip. Probing goes on until the flight is as large as
-    /// its gain, or something is lost; draining ends as soon as the queue is gone.
-    fn is_next_phase(&self, began: Instant, sample: &DeliverySample) -> bool {
-        let lasted = sample.now.saturating_since(began) > self.min_rtt.unwrap_or(Duration::MAX);
-        let gain = self.gains().0;
-        let in_network = || self.in_network_at_departure(sample.now, sample.prior_in_flight);
-        if gain > 1.0 {
-            let filled = || in_network() >= self.inflight(self.max_bw(), gain);
-            lasted && (!sample.newly_lost.is_zero() || filled())
-        } else if gain < 1.0 {
-            lasted || in_network() <= self.inflight(self.max_bw(), 1.0)
-        } else {
-            lasted
-        }
-    }
-
-    /// A flow begins anywhere in the cycle but where it drains (`bbr_reset_probe_bw_mode`).
-    fn start_probe_bw(&mut self, now: Instant) {
-        let phase = CYCLE.len() - 1 - (self.random() % 7) as usize;
-        self.mode = Mode::ProbeBw { phase: (phase + 1) % CYCLE.len(), began: now };
-    }
-
-    /// A number that differs between flows: SplitMix64 (Steele, Lea and Flood 2014) of their seeds. Its upper bits.
-    fn random(&mut self) -> u64 {
-        self.draw = self.draw.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.draw;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) >> 16
-    }
-
     /// `bbr_check_full_bw_reached`.
     fn check_full_pipe(&mut self, sample: &DeliverySample) {
         let limited = sample.rate.is_some_and(|rate| rate.application_limited);
@@ -290,58 +255,6 @@ impl Bbr {
         let in_network = self.in_network_at_departure(sample.now, sample.in_flight);
         if self.mode == Mode::Drain && in_network <= self.inflight(self.max_bw(), 1.0) {
             self.start_probe_bw(sample.now);
-        }
-    }
-
-    /// `bbr_update_min_rtt`.
-    fn update_min_rtt(&mut self, sample: &DeliverySample) {
-        let now = sample.now;
-        let expired = now.saturating_since(self.min_rtt_at) > self.params.min_rtt_window;
-        if let Some(rtt) = sample.rtt
-            && (self.min_rtt.is_none_or(|shortest| rtt < shortest) || (expired && !sample.maybe_delayed))
-        {
-            (self.min_rtt, self.min_rtt_at) = (Some(rtt), now);
-        }
-        let probing = matches!(self.mode, Mode::ProbeRtt { .. });
-        if expired && !self.idle_restart && !probing && !self.params.probe_rtt.is_zero() {
-            self.save_cwnd();
-            self.mode = Mode::ProbeRtt { until: None, round_done: false };
-        }
-        self.probe_rtt(sample);
-        if sample.rate.is_some_and(|rate| !rate.delivered.is_zero()) {
-            self.idle_restart = false;
-        }
-    }
-
-    fn probe_rtt(&mut self, sample: &DeliverySample) {
-        let Mode::ProbeRtt { until, round_done } = self.mode else { return };
-        match until {
-            None if sample.in_flight <= self.least_window() => {
-                let until = Some(sample.now + self.params.probe_rtt);
-                self.mode = Mode::ProbeRtt { until, round_done: false };
-                self.round_ends = sample.delivered;
-            }
-            None => {}
-            Some(_) => {
-                let round_done = round_done || self.round_start;
-                self.mode = Mode::ProbeRtt { until, round_done };
-                if round_done {
-                    self.check_probe_rtt_done(sample.now);
-                }
-            }
-        }
-    }
-
-    fn check_probe_rtt_done(&mut self, now: Instant) {
-        let Mode::ProbeRtt { until: Some(until), .. } = self.mode else { return };
-        if now > until {
-            self.min_rtt_at = now;
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
-            if self.full_pipe.reached {
-                self.start_probe_bw(now);
-            } else {
-                self.mode = Mode::Startup;
-            }
         }
     }
 
@@ -426,19 +339,21 @@ impl CongestionControl for Bbr {
         self.draw = seed;
     }
 
-    fn on_handshake(&mut self, rtt: Duration) {
-        self.min_rtt = Some(rtt);
-        self.init_pacing_rate(rtt);
-    }
-
+    /// It does not see to it: a flow that has measured more than its share keeps it while what it sends pushes others
+    /// back, and random losses, to which it does not answer, bring no order (Hock et al. 2017, section V-B).
     fn traits(&self) -> Traits {
         Traits {
+            unequal_shares: true,
             observes_sends: true,
             observes_deliveries: true,
             governs_recovery: true,
             paces: true,
             ..Traits::default()
         }
+    }
+
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
     }
 
     fn on_ack(&mut self, _ack: &AckSample) {}
@@ -459,25 +374,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// `bbr_main`.
-    fn on_delivery(&mut self, sample: &DeliverySample) {
-        if self.min_rtt_at == Instant::START {
-            self.min_rtt_at = sample.now;
-        }
-        self.update_bandwidth(sample);
-        if sample.rate.is_some_and(|rate| bandwidth_of(&rate).is_some()) {
-            self.aggregation.on_ack(sample, self.bandwidth(), self.cwnd, self.round_start);
-        }
-        self.update_cycle(sample);
-        self.check_full_pipe(sample);
-        self.check_drain(sample);
-        self.update_min_rtt(sample);
-        let (pacing, window) = self.gains();
-        self.set_pacing_rate(pacing);
-        self.set_cwnd(sample, window);
-    }
-
-    /// The window changes with the ACK that tells of the loss: see `recovers_or_restores`.
+    /// The window changes with the ACK that reports the loss: see `recovers_or_restores`.
     fn on_loss(&mut self, _event: &CongestionEvent) {
         self.save_cwnd();
     }
@@ -503,14 +400,6 @@ impl CongestionControl for Bbr {
         self.long_term = LongTerm::default();
     }
 
-    fn pace(&self) -> Option<Pace> {
-        Some(Pace { rate: self.pacing_rate, quantum: self.quantum() })
-    }
-
-    fn limits_itself(&self) -> bool {
-        matches!(self.mode, Mode::ProbeRtt { .. })
-    }
-
     fn cwnd(&self) -> Bytes {
         self.cwnd
     }
@@ -519,14 +408,41 @@ impl CongestionControl for Bbr {
         self.ssthresh
     }
 
-    /// It does not see to it: a flow that has measured more than its share keeps it while what it sends pushes others back,
-    /// and random losses, to which it does not answer, bring no order (Hock et al. 2017, section V-B).
-    fn shares_equally(&self) -> bool {
-        false
-    }
-
     fn in_slow_start(&self) -> bool {
         self.mode == Mode::Startup
+    }
+}
+
+impl PathModel for Bbr {
+    fn on_handshake(&mut self, rtt: Duration) {
+        self.min_rtt = Some(rtt);
+        self.init_pacing_rate(rtt);
+    }
+
+    /// `bbr_main`.
+    fn on_delivery(&mut self, sample: &DeliverySample, _lost: &[LostSegment]) {
+        if self.min_rtt_at == Instant::START {
+            self.min_rtt_at = sample.now;
+        }
+        self.update_bandwidth(sample);
+        if sample.rate.is_some_and(|rate| bandwidth_of(&rate).is_some()) {
+            self.aggregation.on_ack(sample, self.bandwidth(), self.cwnd, self.round_start);
+        }
+        self.update_cycle(sample);
+        self.check_full_pipe(sample);
+        self.check_drain(sample);
+        self.update_min_rtt(sample);
+        let (pacing, window) = self.gains();
+        self.set_pacing_rate(pacing);
+        self.set_cwnd(sample, window);
+    }
+
+    fn pace(&self) -> Pace {
+        Pace { rate: self.pacing_rate, quantum: self.quantum() }
+    }
+
+    fn limits_itself(&self) -> bool {
+        matches!(self.mode, Mode::ProbeRtt { .. })
     }
 }
 

@@ -36,21 +36,24 @@ impl Bottleneck {
                 retransmitted: false,
             };
             let newly_lost = if number == 1 { lost } else { Bytes::ZERO };
-            bbr.on_delivery(&DeliverySample {
-                now: self.now,
-                newly_delivered: SMSS,
-                newly_lost,
-                marked: Bytes::ZERO,
-                delivered: self.delivered,
-                lost: newly_lost,
-                rate: Some(rate),
-                rtt: Some(rtt),
-                maybe_delayed: false,
-                prior_in_flight: flight,
-                in_flight: flight - SMSS,
-                application_limited: false,
-                phase,
-            });
+            bbr.on_delivery(
+                &DeliverySample {
+                    now: self.now,
+                    newly_delivered: SMSS,
+                    newly_lost,
+                    marked: Bytes::ZERO,
+                    delivered: self.delivered,
+                    lost: newly_lost,
+                    rate: Some(rate),
+                    rtt: Some(rtt),
+                    maybe_delayed: false,
+                    prior_in_flight: flight,
+                    in_flight: flight - SMSS,
+                    application_limited: false,
+                    phase,
+                },
+                &[],
+            );
         }
         let sent = Bytes((bbr.pacing_rate.bits_per_sec() as f64 / 8.0 * RTT.as_secs_f64()) as u64);
         self.flight = (flight - arrives + sent).min(bbr.cwnd()).max(SMSS);

@@ -1,17 +1,19 @@
-//! BBR, version 3 (draft-ietf-ccwg-bbr-06): as BBR, a model of bandwidth and round trip says how fast to send; unlike the
-//! first version, losses bound rate and flight.
+//! BBR, version 3 (draft-ietf-ccwg-bbr-06): as BBR, a model of bandwidth and round trip says how fast to send; unlike
+//! the first version, losses bound rate and flight.
 //!
-//! A probe for bandwidth (PROBE_BW's UP) ends when it loses more than 2 %, and what was in flight then is the bound of the
-//! long term; other losses lower bounds that last until the next probe. Probes come every two to three seconds, or as
-//! often as Reno overflows a queue where that is more often, and PROBE_RTT halves the flight every five seconds.
+//! A probe for bandwidth (PROBE_BW's UP) ends when it loses more than 2 %, and what was in flight then is the bound of
+//! the long term; other losses lower bounds that last until the next probe. Probes come every two to three seconds, or
+//! as often as Reno overflows a queue where that is more often, and PROBE_RTT halves the flight every five seconds.
 //!
-//! `model.rs` has the rates and the bounds, `probe_bw.rs` the cycle, `probe_rtt.rs` the shortest round trip. The draft has
+//! `model.rs` has the rates and the bounds, `startup.rs`, `probe_bw.rs` and `probe_rtt.rs` the states. The draft has
 //! no rule for ECN: marks are not answered. Where it leaves a choice, or asks for what an endpoint does not know, see
 //! `docs/spec/tcp.md`.
 
 mod model;
 mod probe_bw;
 mod probe_rtt;
+mod startup;
+mod state;
 
 use std::sync::Arc;
 
@@ -19,13 +21,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate};
 
-use self::model::{Bounds, Model, bandwidth_of, carried, part, scaled};
-use self::probe_bw::{Cycle, Phase, is_too_high};
-use self::probe_rtt::RoundTrip;
+use self::model::{Bounds, Model, carried, part, scaled};
+use self::state::{Cycle, FullPipe, Phase, RoundTrip, State};
 use super::draws::Draws;
 use super::{
-    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, SendEvent,
-    Traits, is_cwnd_limited,
+    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
+    SendEvent, Traits, is_cwnd_limited,
 };
 use crate::registry::{Entry, refusal};
 
@@ -63,21 +64,6 @@ impl Default for Params {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Startup,
-    /// With the round in which it began.
-    Drain {
-        since: u64,
-    },
-    ProbeBw(Phase),
-    /// Until when the flight stays small, once it is, and whether a round trip has passed.
-    ProbeRtt {
-        until: Option<Instant>,
-        round_done: bool,
-    },
-}
-
 #[derive(Debug)]
 struct Bbr3 {
     params: Params,
@@ -94,9 +80,9 @@ struct Bbr3 {
     /// All data delivered when the last ACK was judged, and when that was.
     delivered: Bytes,
     now: Instant,
-    /// The window counts as full until so much is delivered.
+    /// Delivered data up to which the window counts as full.
     cwnd_limited_until: Bytes,
-    /// ACKs of this round trip that told of losses.
+    /// ACKs of this round trip that reported losses.
     loss_events: u32,
     /// Losses were being repaired for the whole of the last loss round.
     recovering_at_round: bool,
@@ -105,23 +91,6 @@ struct Bbr3 {
     undo: Undo,
     idle_restart: bool,
     draws: Draws,
-}
-
-/// The full-pipe estimator (§5.3.1.2).
-#[derive(Clone, Copy, Debug, Default)]
-struct FullPipe {
-    /// The pipe was full once; it is now.
-    reached: bool,
-    now: bool,
-    bandwidth: Rate,
-    rounds: u32,
-}
-
-impl FullPipe {
-    /// `ResetFullBW`, with a baseline.
-    const fn reset(&mut self, bandwidth: Rate) {
-        (self.now, self.bandwidth, self.rounds) = (false, bandwidth, 0);
-    }
 }
 
 /// What a spurious loss gives back (§5.5.11).
@@ -221,63 +190,6 @@ impl Bbr3 {
         }
     }
 
-    /// `CheckFullBWReached`.
-    fn check_full_pipe(&mut self, sample: &DeliverySample) {
-        let Some(rate) = sample.rate else { return };
-        if self.full_pipe.now || !self.model.round_start || rate.application_limited {
-            return;
-        }
-        let bandwidth = bandwidth_of(sample);
-        if bandwidth >= scaled(self.full_pipe.bandwidth, FULL_PIPE_GROWTH) {
-            self.full_pipe.reset(bandwidth);
-            return;
-        }
-        self.full_pipe.rounds += 1;
-        self.full_pipe.now = self.full_pipe.rounds >= FULL_PIPE_ROUNDS;
-        self.full_pipe.reached |= self.full_pipe.now;
-    }
-
-    /// `CheckStartupDone`.
-    fn check_startup_done(&mut self, sample: &DeliverySample) {
-        self.check_startup_high_loss(sample);
-        if self.state == State::Startup && self.full_pipe.reached {
-            self.state = State::Drain { since: self.model.rounds };
-            self.ssthresh = self.inflight(self.model.max_bw(), 1.0);
-        }
-    }
-
-    /// `CheckStartupHighLoss` (§5.3.1.3): a round trip of recovery, six losses, 2 % lost.
-    fn check_startup_high_loss(&mut self, sample: &DeliverySample) {
-        self.loss_events += u32::from(!sample.newly_lost.is_zero());
-        if !self.model.loss_round_start {
-            return;
-        }
-        let recovers = sample.phase == LossPhase::FastRecovery;
-        let lossy = sample.rate.is_some_and(|rate| is_too_high(rate.lost, rate.in_flight));
-        if self.state == State::Startup
-            && !self.full_pipe.reached
-            && self.recovering_at_round
-            && recovers
-            && self.loss_events >= STARTUP_LOSSES
-            && lossy
-        {
-            self.undo.state = Some(State::Startup);
-            self.full_pipe.reached = true;
-            let safe = self.bdp(self.model.max_bw(), 1.0).max(self.model.inflight_latest());
-            self.model.bounds.inflight_longterm = Some(safe);
-        }
-        (self.loss_events, self.recovering_at_round) = (0, recovers);
-    }
-
-    /// `CheckDrainDone`.
-    fn check_drain_done(&mut self, sample: &DeliverySample) {
-        let State::Drain { since } = self.state else { return };
-        let drained = sample.in_flight <= self.inflight(self.model.bw, 1.0);
-        if drained || self.model.rounds > since + LONGEST_DRAIN_ROUNDS {
-            self.start_down(sample.now);
-        }
-    }
-
     /// `SetPacingRateWithGain`.
     fn set_pacing_rate(&mut self, gain: f64) {
         let rate = scaled(self.model.bw, gain * (1.0 - PACING_MARGIN));
@@ -347,6 +259,16 @@ impl Bbr3 {
     }
 }
 
+impl Bbr3 {
+    /// `HandleLostPacket` (§5.5.10.2).
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        if self.model.note_loss(self.delivered) {
+            self.save_state();
+        }
+        self.on_lost(lost.size, lost.in_flight, lost.lost, lost.application_limited, self.now);
+    }
+}
+
 impl CongestionControl for Bbr3 {
     /// `OnInit`.
     fn start(&mut self, smss: Bytes, initial_window: Bytes) {
@@ -358,11 +280,6 @@ impl CongestionControl for Bbr3 {
         self.draws = Draws::of(seed);
     }
 
-    fn on_handshake(&mut self, rtt: Duration) {
-        self.round_trip.min = Some(rtt);
-        self.init_pacing_rate(rtt);
-    }
-
     fn traits(&self) -> Traits {
         Traits {
             observes_sends: true,
@@ -371,6 +288,10 @@ impl CongestionControl for Bbr3 {
             paces: true,
             ..Traits::default()
         }
+    }
+
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
     }
 
     fn on_ack(&mut self, _ack: &AckSample) {}
@@ -387,41 +308,6 @@ impl CongestionControl for Bbr3 {
             State::ProbeRtt { .. } => self.check_probe_rtt_done(sent.now),
             State::Startup | State::Drain { .. } => {}
         }
-    }
-
-    /// `HandleLostPacket` (§5.5.10.2).
-    fn on_segment_lost(&mut self, lost: &LostSegment) {
-        if self.model.note_loss(self.delivered) {
-            self.save_state();
-        }
-        self.on_lost(lost.size, lost.in_flight, lost.lost, lost.application_limited, self.now);
-    }
-
-    /// `UpdateOnACK` (§5.2.3).
-    fn on_delivery(&mut self, sample: &DeliverySample) {
-        if self.round_trip.min_at == Instant::START {
-            (self.round_trip.min_at, self.round_trip.probe_rtt_min_at) = (sample.now, sample.now);
-        }
-        (self.delivered, self.now) = (sample.delivered, sample.now);
-        if is_cwnd_limited(self.cwnd, sample.prior_in_flight, self.smss) {
-            self.cwnd_limited_until = sample.delivered + sample.prior_in_flight;
-        }
-        self.follow_phase(sample.phase);
-        self.model.update_latest(sample);
-        self.update_congestion_signals(sample);
-        let rounds = if self.full_pipe.reached { EXTRA_ACKED_ROUNDS } else { 1 };
-        self.model.update_extra_acked(sample, self.cwnd, rounds);
-        self.check_full_pipe(sample);
-        self.check_startup_done(sample);
-        self.check_drain_done(sample);
-        self.update_cycle(sample);
-        self.update_min_rtt(sample);
-        self.check_probe_rtt(sample);
-        self.model.advance_latest(sample);
-        self.model.bound_bw();
-        let (pacing, window) = self.gains();
-        self.set_pacing_rate(pacing);
-        self.set_cwnd(sample, window);
     }
 
     /// `OnEnterFastRecovery`: what was lost is told segment by segment.
@@ -459,14 +345,6 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn pace(&self) -> Option<Pace> {
-        Some(Pace { rate: self.pacing_rate, quantum: self.quantum() })
-    }
-
-    fn limits_itself(&self) -> bool {
-        matches!(self.state, State::ProbeRtt { .. })
-    }
-
     fn cwnd(&self) -> Bytes {
         self.cwnd
     }
@@ -477,6 +355,49 @@ impl CongestionControl for Bbr3 {
 
     fn in_slow_start(&self) -> bool {
         self.state == State::Startup
+    }
+}
+
+impl PathModel for Bbr3 {
+    fn on_handshake(&mut self, rtt: Duration) {
+        self.round_trip.min = Some(rtt);
+        self.init_pacing_rate(rtt);
+    }
+
+    /// `UpdateOnACK` (§5.2.3).
+    fn on_delivery(&mut self, sample: &DeliverySample, lost: &[LostSegment]) {
+        lost.iter().for_each(|lost| self.on_segment_lost(lost));
+        if self.round_trip.min_at == Instant::START {
+            (self.round_trip.min_at, self.round_trip.probe_rtt_min_at) = (sample.now, sample.now);
+        }
+        (self.delivered, self.now) = (sample.delivered, sample.now);
+        if is_cwnd_limited(self.cwnd, sample.prior_in_flight, self.smss) {
+            self.cwnd_limited_until = sample.delivered + sample.prior_in_flight;
+        }
+        self.follow_phase(sample.phase);
+        self.model.update_latest(sample);
+        self.update_congestion_signals(sample);
+        let rounds = if self.full_pipe.reached { EXTRA_ACKED_ROUNDS } else { 1 };
+        self.model.update_extra_acked(sample, self.cwnd, rounds);
+        self.check_full_pipe(sample);
+        self.check_startup_done(sample);
+        self.check_drain_done(sample);
+        self.update_cycle(sample);
+        self.update_min_rtt(sample);
+        self.check_probe_rtt(sample);
+        self.model.advance_latest(sample);
+        self.model.bound_bw();
+        let (pacing, window) = self.gains();
+        self.set_pacing_rate(pacing);
+        self.set_cwnd(sample, window);
+    }
+
+    fn pace(&self) -> Pace {
+        Pace { rate: self.pacing_rate, quantum: self.quantum() }
+    }
+
+    fn limits_itself(&self) -> bool {
+        matches!(self.state, State::ProbeRtt { .. })
     }
 }
 

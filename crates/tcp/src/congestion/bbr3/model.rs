@@ -1,7 +1,8 @@
-//! BBRv3's model of the path: the largest delivery rate of two cycles, and the bounds that losses set to rate and flight.
+//! BBRv3's model of the path: the largest delivery rate of two cycles, and the bounds that losses set to rate and
+//! flight.
 //!
-//! Bounds of the short term last until the next probe for bandwidth, those of the long term until a probe shows that more
-//! is safe. `None` is the draft's Infinity. Sections are those of draft-ietf-ccwg-bbr-06.
+//! Bounds of the short term last until the next probe for bandwidth, those of the long term until a probe shows that
+//! more is safe. `None` is the draft's Infinity. Sections are those of draft-ietf-ccwg-bbr-06.
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -142,15 +143,16 @@ impl Model {
         self.round_start
     }
 
-    /// `AdvanceMaxBwFilter`: a cycle is over. One without a sample does not count, as in Linux (`bbr_advance_max_bw_filter`).
+    /// `AdvanceMaxBwFilter`: a cycle is over. One without a sample does not count, as in Linux
+    /// (`bbr_advance_max_bw_filter`).
     pub fn advance_max_bw(&mut self) {
         if self.max_bw[1] > Rate::default() {
             self.max_bw = [self.max_bw[1], Rate::default()];
         }
     }
 
-    /// `AdaptLowerBoundsFromCongestion` where no bandwidth is probed for: once a round trip with losses, down to what was
-    /// delivered in it, but by no more than 0.7.
+    /// `AdaptLowerBoundsFromCongestion` where no bandwidth is probed for: once a round trip with losses, down to what
+    /// was delivered in it, but by no more than 0.7.
     pub fn adapt_lower_bounds(&mut self, cwnd: Bytes, beta: f64) {
         let bw = self.bounds.bw_shortterm.unwrap_or_else(|| self.max_bw());
         let inflight = self.bounds.inflight_shortterm.unwrap_or(cwnd);

@@ -1,65 +1,12 @@
-//! PROBE_BW of BBRv3: DOWN, CRUISE, REFILL and UP, when one follows the other, and what a probe teaches of the data that
-//! may safely be in flight (draft-ietf-ccwg-bbr-06 §5.3.3).
+//! PROBE_BW of BBRv3: DOWN, CRUISE, REFILL and UP, when one follows the other, and what a probe teaches of the data
+//! that may safely be in flight (draft-ietf-ccwg-bbr-06 §5.3.3).
 
 use units::{Bytes, Duration, Instant};
 
 use super::super::DeliverySample;
+use super::Bbr3;
 use super::model::{bandwidth_of, part};
-use super::{Bbr3, State};
-
-/// A phase of the cycle (§5.3.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    Down,
-    Cruise,
-    Refill,
-    Up,
-}
-
-/// What the ACKs that come in now tell of (`BBR.ack_phase`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AckPhase {
-    Init,
-    Refilling,
-    ProbeStarting,
-    ProbeFeedback,
-    ProbeStopping,
-}
-
-/// The state of the cycle.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cycle {
-    pub ack_phase: AckPhase,
-    /// When it began, and how long it lasts at the most until the next probe.
-    began: Instant,
-    wait: Duration,
-    pub rounds_since_probe_up: u64,
-    /// Samples come from a probe that has not been answered yet.
-    is_bw_probe_sample: bool,
-    prev_probe_too_high: bool,
-    prev_probe_precautionary: bool,
-    /// How `inflight_longterm` grows: a segment for so much that is acknowledged.
-    probe_up_rounds: u32,
-    probe_up_acked: Bytes,
-    acked_per_increment: Bytes,
-}
-
-impl Cycle {
-    pub const fn new() -> Self {
-        Self {
-            ack_phase: AckPhase::Init,
-            began: Instant::START,
-            wait: Duration::ZERO,
-            rounds_since_probe_up: 0,
-            is_bw_probe_sample: false,
-            prev_probe_too_high: false,
-            prev_probe_precautionary: false,
-            probe_up_rounds: 0,
-            probe_up_acked: Bytes::ZERO,
-            acked_per_increment: Bytes::MAX,
-        }
-    }
-}
+use super::state::{AckPhase, Phase, State};
 
 impl Bbr3 {
     /// `StartProbeBW_DOWN`, with `PickProbeWait`.
@@ -207,8 +154,8 @@ impl Bbr3 {
         Some(bound.saturating_sub(headroom).max(self.least_window()))
     }
 
-    /// `HandleLostPacket` for a segment that was sent with so much in flight, itself included, and since whose sending so
-    /// much is lost, with it.
+    /// `HandleLostPacket` for a segment that was sent with `in_flight` bytes in flight, itself included, and since
+    /// whose sending `lost` bytes are lost, with it.
     pub(super) fn on_lost(
         &mut self,
         size: Bytes,
@@ -242,8 +189,8 @@ impl Bbr3 {
     }
 }
 
-/// `IsInflightTooHigh`: more than 2 % are lost. Every sender that this runs in has selective acknowledgments, or takes a
-/// loss for the only one of its round trip.
+/// `IsInflightTooHigh`: more than 2 % are lost. Every sender that this runs in has selective acknowledgments, or takes
+/// a loss for the only one of its round trip.
 pub(super) fn is_too_high(lost: Bytes, in_flight: Bytes) -> bool {
     lost.0 as f64 > in_flight.0 as f64 * LOSS_THRESHOLD
 }

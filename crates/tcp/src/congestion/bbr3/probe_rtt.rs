@@ -1,33 +1,11 @@
-//! The shortest round trip, and PROBE_RTT, which halves the flight to measure it without a queue (draft-ietf-ccwg-bbr-06
-//! §5.3.4).
+//! The shortest round trip, and PROBE_RTT, which halves the flight to measure it without a queue
+//! (draft-ietf-ccwg-bbr-06 §5.3.4).
 
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Instant};
 
 use super::super::DeliverySample;
-use super::probe_bw::{AckPhase, Phase};
-use super::{Bbr3, PROBE_RTT_CWND_GAIN, State};
-
-/// The shortest round trips (§5.3.4.3).
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RoundTrip {
-    pub min: Option<Duration>,
-    pub min_at: Instant,
-    probe_rtt_min: Option<Duration>,
-    pub probe_rtt_min_at: Instant,
-    probe_rtt_expired: bool,
-}
-
-impl RoundTrip {
-    pub const fn new() -> Self {
-        Self {
-            min: None,
-            min_at: Instant::START,
-            probe_rtt_min: None,
-            probe_rtt_min_at: Instant::START,
-            probe_rtt_expired: false,
-        }
-    }
-}
+use super::state::{AckPhase, Phase, State};
+use super::{Bbr3, PROBE_RTT_CWND_GAIN};
 
 impl Bbr3 {
     /// `UpdateMinRTT`.

@@ -67,21 +67,24 @@ impl Bottleneck {
                 application_limited: self.application_limited,
                 retransmitted: false,
             };
-            bbr.on_delivery(&DeliverySample {
-                now: self.now,
-                newly_delivered: SMSS,
-                newly_lost: if number == 1 { self.lost - before } else { Bytes::ZERO },
-                marked: Bytes::ZERO,
-                delivered: self.delivered,
-                lost: self.lost,
-                rate: Some(rate),
-                rtt: Some(rtt),
-                maybe_delayed: false,
-                prior_in_flight: flight - dropped,
-                in_flight: flight - dropped,
-                application_limited: self.application_limited,
-                phase,
-            });
+            bbr.on_delivery(
+                &DeliverySample {
+                    now: self.now,
+                    newly_delivered: SMSS,
+                    newly_lost: if number == 1 { self.lost - before } else { Bytes::ZERO },
+                    marked: Bytes::ZERO,
+                    delivered: self.delivered,
+                    lost: self.lost,
+                    rate: Some(rate),
+                    rtt: Some(rtt),
+                    maybe_delayed: false,
+                    prior_in_flight: flight - dropped,
+                    in_flight: flight - dropped,
+                    application_limited: self.application_limited,
+                    phase,
+                },
+                &[],
+            );
         }
         let sent = carried(bbr.pacing_rate, RTT);
         self.flight = (flight - dropped - arrives + sent).min(bbr.cwnd()).max(SMSS);

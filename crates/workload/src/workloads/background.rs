@@ -1,0 +1,175 @@
+//! Background: the traffic of others around the flow that one looks at. Short and medium connections come at random,
+//! both ways, and offer a share of what a link carries.
+
+use link::distribution::{Distribution, ReadFile, Source, exponential, lognormal};
+use link::{ConfigError, registry::Entry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Rate, Side, Streams};
+
+use super::arrivals::{Arrivals, Process};
+use super::{FindLines, Service, Setting};
+use crate::program::Program;
+
+/// This workload in the registry.
+pub const ENTRY: Entry = Entry {
+    id: "background",
+    summary: "short and medium connections at random, and some the other way, at a share of a link's capacity",
+    example: "{ background = { share = 0.2, of = \"lasthop.down\" } }",
+    source: "Poisson arrivals (Paxson and Floyd 1995, section 3), sizes by Barford and Crovella 1998; reverse traffic: RFC 5166, section 3",
+};
+
+/// How much comes, which way, and in what pieces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// A direction of a link that the flow crosses: "lasthop.down". Its capacity is what the shares are of: its rate,
+    /// or where that varies, the mean.
+    pub of: String,
+    /// The share of that capacity that connections which send from `from` to `to` offer, headers included: all that
+    /// they would send were nothing lost. It may be more than 1.
+    pub share: f64,
+    /// The share of the link's other direction that connections which send from `to` to `from` offer; without it, 0.1.
+    #[serde(default = "a_tenth")]
+    pub reverse: f64,
+    /// What short connections send; without it, lognormal with a median of 11580 bytes and sigma 1.318, as files of
+    /// the web were (Barford and Crovella, SIGMETRICS 1998: the body of their sizes, mu 9.357).
+    #[serde(default = "web_files")]
+    pub short: Distribution<Bytes>,
+    /// What medium connections send; without it, exponential with a mean of 300 kB: ours, ten times a short one, and
+    /// light in the tail, so that the load settles soon.
+    #[serde(default = "ten_times_as_much")]
+    pub medium: Distribution<Bytes>,
+    /// The share of the load, in bytes, that medium connections bring; without it, 0.5.
+    #[serde(default = "a_half")]
+    pub medium_load: f64,
+    /// What the link carries: that direction and the other one, looked up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub lines: Option<[Line; 2]>,
+}
+
+/// What one direction of a link carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// Bits per second.
+    pub rate: Rate,
+    /// The largest packet, IP header included.
+    pub mtu: Bytes,
+    /// What the link adds to each packet.
+    pub framing: Bytes,
+}
+
+const fn a_tenth() -> f64 {
+    0.1
+}
+
+const fn a_half() -> f64 {
+    0.5
+}
+
+fn web_files() -> Distribution<Bytes> {
+    Distribution::Lognormal(lognormal::Parameters { median: Bytes(11_580), sigma: 1.318 })
+}
+
+fn ten_times_as_much() -> Distribution<Bytes> {
+    Distribution::Exponential(exponential::Parameters { mean: Bytes(300_000) })
+}
+
+impl Line {
+    /// Bits on this line for a connection that sends `bytes`, in the mean: full packets, and one each for opening,
+    /// the acknowledgment of that, and closing.
+    fn bits(self, bytes: f64) -> f64 {
+        let payload = self.mtu.saturating_sub(HEADERS).max(Bytes(1)).0 as f64;
+        let overhead = (HEADERS.0 + self.framing.0) as f64;
+        8.0 * (bytes + overhead * (bytes / payload + OTHER_PACKETS))
+    }
+
+    /// The time between two connections of this mean size that offer a share of the line.
+    fn gap(self, share: f64, bytes: f64) -> Option<Duration> {
+        let load = share * self.rate.bits_per_sec() as f64;
+        (load > 0.0).then(|| Duration::from_secs_f64(self.bits(bytes) / load).max(Duration::from_nanos(1)))
+    }
+}
+
+impl Parameters {
+    /// The processes of arrivals: the name of their streams, the side that sends, their share of the line, and the sizes.
+    fn kinds(&self) -> [(&'static str, Side, f64, &Distribution<Bytes>); 4] {
+        let (medium, short) = (self.medium_load, 1.0 - self.medium_load);
+        [
+            ("short", Side::From, self.share * short, &self.short),
+            ("medium", Side::From, self.share * medium, &self.medium),
+            ("reverse.short", Side::To, self.reverse * short, &self.short),
+            ("reverse.medium", Side::To, self.reverse * medium, &self.medium),
+        ]
+    }
+
+    fn process(
+        &self,
+        (name, side, share, size): (&str, Side, f64, &Distribution<Bytes>),
+        streams: &Streams,
+        start: Instant,
+    ) -> Option<Process> {
+        let [there, back] = self.lines?;
+        let line = if side == Side::From { there } else { back };
+        let mean = line.gap(share, size.mean()?)?;
+        let gap = Distribution::Exponential(exponential::Parameters { mean });
+        let stream = |what: &str| streams.stream(&format!("{name}.{what}"));
+        let sources = (Source::new(size, stream("size")), Source::new(&gap, stream("gap")));
+        Some(Process::new(side, sources, start))
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        for (key, share) in [("share", self.share), ("reverse", self.reverse)] {
+            if !(0.0..=MOST).contains(&share) {
+                let help = "write a share of the capacity like 0.2";
+                return Err(ConfigError::new(key, format!("{share} is no share"), help));
+            }
+        }
+        if !(0.0..=1.0).contains(&self.medium_load) {
+            let message = format!("{} is no share of the load", self.medium_load);
+            return Err(ConfigError::new("medium_load", message, "write a number from 0 to 1"));
+        }
+        for (key, size) in [("short", &self.short), ("medium", &self.medium)] {
+            size.check().map_err(|error| error.below(key))?;
+            if size.mean().is_none_or(|mean| mean < 1.0) {
+                let help = "give a distribution with a plain mean: lognormal, pareto, exponential, a list";
+                return Err(ConfigError::new(key, "the mean of these sizes is not known, or nothing", help));
+            }
+        }
+        Ok(())
+    }
+
+    fn service(&self) -> Service {
+        Service::connections(super::BULK_PORT)
+    }
+
+    fn crosses(&self) -> Option<&str> {
+        Some(&self.of)
+    }
+
+    fn look_up_lines(&mut self, find: &mut FindLines) -> Result<(), ConfigError> {
+        self.lines = Some(find(&self.of).map_err(|error| error.below("of"))?);
+        Ok(())
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.short.load_files(read).map_err(|error| error.below("short"))?;
+        self.medium.load_files(read).map_err(|error| error.below("medium"))
+    }
+
+    fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
+        let kinds = self.kinds().into_iter();
+        Box::new(Arrivals::new(kinds.filter_map(|kind| self.process(kind, streams, start)).collect(), until))
+    }
+}
+
+/// Headers of IPv4 and TCP without options (RFC 791, RFC 9293).
+const HEADERS: Bytes = Bytes(40);
+/// SYN, the ACK of the SYN-ACK, FIN.
+const OTHER_PACKETS: f64 = 3.0;
+/// More than ten times what a link carries is a slip of the pen.
+const MOST: f64 = 10.0;

@@ -1,0 +1,237 @@
+//! Workloads: the traffic of a flow. One file each, and the list of them.
+//!
+//! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or sends datagrams. It
+//! draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is written as a flow's `bytes` or `until`; the
+//! others as the flow's `workload`. A new one is a file with `ENTRY`, `Parameters` (a [`Setting`]) and its program, and a
+//! line in the list below.
+
+pub mod bulk;
+mod train;
+
+use link::distribution::ReadFile;
+use link::{ConfigError, LARGEST_PACKET};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Rate, Streams};
+
+use self::background::Line;
+use self::bulk::{Amount, Bulk};
+use crate::program::Program;
+
+link::registry! {
+    /// What a flow's program does. Written as a table of one key, its name.
+    Application, a "workload" of dyn Setting:
+    Web = web,
+    Interactive = interactive,
+    Arrivals = arrivals,
+    Background = background,
+    OnOff = on_off,
+    Voip = voip,
+    ConstantRate = constant_rate,
+    Poisson = poisson,
+    Tfrc = tfrc,
+}
+
+/// Every workload, bulk first, which has keys of its own.
+pub fn entries() -> impl Iterator<Item = &'static link::registry::Entry> {
+    std::iter::once(&bulk::ENTRY).chain(ENTRIES)
+}
+
+/// The parameters of one workload.
+pub trait Setting {
+    /// Whether they make sense.
+    ///
+    /// # Errors
+    /// The first that does not, with its key as the path.
+    fn check(&self) -> Result<(), ConfigError>;
+
+    /// The transport that it uses.
+    fn service(&self) -> Service;
+
+    /// Reads the files that its distributions name, by `read`, into its parameters. A workload without distributions has
+    /// nothing to read.
+    ///
+    /// # Errors
+    /// What `read` answers, with the key as the path.
+    fn load_files(&mut self, _read: &mut ReadFile) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    /// The direction of a link that the flow must cross, "lasthop.down", if its parameters are about one.
+    fn crosses(&self) -> Option<&str> {
+        None
+    }
+
+    /// Looks up, by `find`, what that link carries, into its parameters.
+    ///
+    /// # Errors
+    /// What `find` answers, with the key as the path.
+    fn look_up_lines(&mut self, _find: &mut FindLines) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    /// The program, which draws from below `streams`, begins at `start` and asks for nothing new from `until` on.
+    fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program>;
+}
+
+/// Finds what a link carries: the direction of this name, and the other one of that link.
+pub type FindLines<'a> = dyn FnMut(&str) -> Result<[Line; 2], ConfigError> + 'a;
+
+/// The transport that a workload uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Connections or datagrams.
+    pub transport: Transport,
+    /// The port of the side that listens.
+    pub port: u16,
+    /// The delay above which a datagram counts as late.
+    pub budget: Option<Duration>,
+    /// Whether `to` answers datagrams by datagrams of its own, so that the program needs to know of each that arrives: it
+    /// gets [`crate::SocketEvent::DatagramReceived`]. Its two sides share what their packets carry, and cannot run apart.
+    pub feedback: bool,
+}
+
+impl Service {
+    /// Connections to a port.
+    const fn connections(port: u16) -> Self {
+        Self { transport: Transport::Tcp, port, budget: None, feedback: false }
+    }
+
+    /// Datagrams to a port, late after `budget`.
+    const fn datagrams(port: u16, budget: Option<Duration>) -> Self {
+        Self { transport: Transport::Udp, port, budget, feedback: false }
+    }
+}
+
+/// Connections or datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    #[default]
+    Udp,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a run has one for each flow, and none moves during the run")]
+pub enum Workload {
+    /// Bytes as fast as the connection takes them; then the sender closes.
+    Bulk(Amount),
+    /// The traffic of a program.
+    Application {
+        /// The workload.
+        application: Application,
+        /// When the program stops asking for anything new; without it, it continues until the run's end.
+        until: Option<Duration>,
+    },
+}
+
+impl Workload {
+    /// The transport that it uses.
+    #[must_use]
+    pub fn service(&self) -> Service {
+        match self {
+            Self::Bulk(_) => Service::connections(BULK_PORT),
+            Self::Application { application, .. } => application.service(),
+        }
+    }
+
+    /// The program, which begins at `start` and draws from below `streams`.
+    #[must_use]
+    pub fn program(&self, streams: &Streams, start: Instant) -> Box<dyn Program> {
+        match self {
+            Self::Bulk(amount) => Box::new(Bulk::new(*amount, start)),
+            Self::Application { application, until } => {
+                let until = until.map_or(Instant::NEVER, |until| Instant::START + until);
+                application.program(streams, start, until)
+            }
+        }
+    }
+}
+
+impl Application {
+    /// Whether the parameters make sense.
+    ///
+    /// # Errors
+    /// The first parameter that does not, with its path below this workload.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.setting().check().map_err(|error| error.below(self.id()))
+    }
+
+    /// Reads the files that its distributions name, by `read`, into its parameters.
+    ///
+    /// # Errors
+    /// What `read` answers, and lines that are not quantities.
+    pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        let id = self.id();
+        self.setting_mut().load_files(read).map_err(|error| error.below(id))
+    }
+
+    /// Looks up, by `find`, the links of which it is to have a share, into its parameters: the direction of the name
+    /// that is asked for, and the other one of that link.
+    ///
+    /// # Errors
+    /// What `find` answers.
+    pub fn look_up_lines(&mut self, find: &mut FindLines) -> Result<(), ConfigError> {
+        let id = self.id();
+        self.setting_mut().look_up_lines(find).map_err(|error| error.below(id))
+    }
+
+    /// The direction of a link that the flow must cross: "lasthop.down".
+    #[must_use]
+    pub fn crosses(&self) -> Option<&str> {
+        self.setting().crosses()
+    }
+
+    /// The transport that it uses.
+    #[must_use]
+    pub fn service(&self) -> Service {
+        self.setting().service()
+    }
+
+    /// The program of a flow whose streams these are.
+    #[must_use]
+    pub fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
+        self.setting().program(streams, start, until)
+    }
+}
+
+/// Refuses a rate or a packet that cannot be.
+fn check_packets(rate: Rate, packet: Bytes) -> Result<(), ConfigError> {
+    check_rate(rate)?;
+    if packet < LEAST_PACKET || packet > LARGEST_PACKET {
+        let help = format!("write {} to {} bytes, headers included", LEAST_PACKET.0, LARGEST_PACKET.0);
+        return Err(ConfigError::new("packet", format!("no datagram is {} bytes long", packet.0), help));
+    }
+    Ok(())
+}
+
+fn check_rate(rate: Rate) -> Result<(), ConfigError> {
+    if rate.bits_per_sec() == 0 {
+        return Err(ConfigError::new("rate", "nothing would ever be sent", "write a rate above zero"));
+    }
+    if rate > FASTEST {
+        let message = "packets closer together than links of today send them";
+        return Err(ConfigError::new("rate", message, "write 1000 Gbit/s or less"));
+    }
+    Ok(())
+}
+
+/// What Ethernet carries (RFC 894).
+const fn full_packet() -> Bytes {
+    Bytes(1500)
+}
+
+/// The headers alone, IPv4 (RFC 791) and UDP (RFC 768).
+const LEAST_PACKET: Bytes = Bytes(28);
+/// Beyond the fastest Ethernet of today (IEEE 802.3df, 800 Gbit/s). A packet of 1500 bytes takes 12 ns.
+const FASTEST: Rate = Rate::from_bits_per_sec(1_000_000_000_000);
+
+/// Where receivers listen: the port of ttcp and iperf, which every tool knows for bulk data.
+pub const BULK_PORT: u16 = 5001;
+
+#[cfg(test)]
+mod tests;

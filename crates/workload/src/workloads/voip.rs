@@ -1,0 +1,126 @@
+//! Voice: frames of a codec over RTP, while somebody talks.
+
+use link::distribution::{Distribution, ReadFile, Source, exponential};
+use link::{ConfigError, LARGEST_PACKET, registry::Entry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::text::write_duration;
+use units::{Bytes, Duration, Instant, Rate, Streams};
+
+use super::train::{Rest, Spurts, Train};
+use super::{Service, Setting, Transport, check_rate};
+use crate::program::Program;
+
+/// This workload in the registry.
+pub const ENTRY: Entry = Entry {
+    id: "voip",
+    summary: "frames of a codec over RTP while somebody talks; what comes too late is lost",
+    example: "{ voip = { rate = \"13.6 kbit/s\", headers = \"compressed\", budget = \"80 ms\" } }",
+    source: "Landström 2008, chapter 7: talk and silence exponential with 7 s, a frame every 20 ms; RTP is RFC 3550",
+};
+
+/// How somebody talks, over what codec.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// Bits per second while somebody talks; without it, 12.2 kbit/s (AMR, 3GPP TS 26.071).
+    pub rate: Rate,
+    /// Time between frames; without it, 20 ms.
+    pub frame: Duration,
+    /// What goes out around a frame.
+    pub headers: Headers,
+    /// Length of a talk spurt; without it, exponential with a mean of 7 s.
+    pub talk: Distribution<Duration>,
+    /// Length of a silence; without it, exponential with a mean of 7 s.
+    pub silence: Distribution<Duration>,
+    /// How long a frame may take; without it, 150 ms (ITU-T G.114: most users notice nothing below).
+    pub budget: Duration,
+}
+
+/// What goes out around a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Headers {
+    /// IP, UDP and RTP: 40 bytes more than the codec's rate says.
+    #[default]
+    Full,
+    /// Compressed, and in the rate already: a packet is as long as the rate says.
+    Compressed,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let seven = || Distribution::Exponential(exponential::Parameters { mean: Duration::from_secs(7) });
+        Self {
+            rate: Rate::from_bits_per_sec(12_200),
+            frame: Duration::from_millis(20),
+            headers: Headers::default(),
+            talk: seven(),
+            silence: seven(),
+            budget: Duration::from_millis(150),
+        }
+    }
+}
+
+/// IPv4 without options (RFC 791), UDP (RFC 768), RTP without sources (RFC 3550 §5.1).
+const HEADERS: u64 = 20 + 8 + 12;
+
+impl Parameters {
+    /// The size of a frame's packet; a codec's last bits fill a byte.
+    fn packet(&self) -> Bytes {
+        let bits = self.rate.bits_per_sec() as f64 * self.frame.as_secs_f64();
+        let frame = libm::ceil(bits / 8.0) as u64;
+        Bytes(frame.saturating_add(if self.headers == Headers::Full { HEADERS } else { 0 }))
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        self.talk.check().map_err(|error| error.below("talk"))?;
+        self.silence.check().map_err(|error| error.below("silence"))?;
+        check_rate(self.rate)?;
+        if self.frame.is_zero() {
+            return Err(ConfigError::new("frame", "frames without time between them", "write \"20 ms\""));
+        }
+        if self.packet() > LARGEST_PACKET {
+            let frame = write_duration(self.frame);
+            let message = format!("a frame every {frame} makes packets of {} bytes", self.packet().0);
+            let help = format!("lower rate or frame, so that a packet is {} bytes at most", LARGEST_PACKET.0);
+            return Err(ConfigError::new("rate", message, help));
+        }
+        Ok(())
+    }
+
+    fn service(&self) -> Service {
+        Service::datagrams(RTP_PORT, Some(self.budget))
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.talk.load_files(read).map_err(|error| error.below("talk"))?;
+        self.silence.load_files(read).map_err(|error| error.below("silence"))
+    }
+
+    fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
+        let talk = Source::new(&self.talk, streams.stream("talk"));
+        let silence = Source::new(&self.silence, streams.stream("silence"));
+        let spurts = Some(Spurts::new(talk, silence, Rest::Forgotten));
+        let gap = Source::Constant(self.frame);
+        Box::new(Train::new((Transport::Udp, self.packet()), gap, spurts, [start, until]))
+    }
+}
+
+/// RFC 3551 §8: RTP's registered port.
+const RTP_PORT: u16 = 5004;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_with_full_headers_is_71_bytes_and_with_compressed_ones_34() {
+        assert_eq!(Parameters::default().packet(), Bytes(71));
+        let rate = Rate::from_bits_per_sec(13_600);
+        let compressed = Parameters { rate, headers: Headers::Compressed, ..Parameters::default() };
+        assert_eq!(compressed.packet(), Bytes(34));
+    }
+}
