@@ -15,7 +15,8 @@ def generated(number: int, registries: str, profiles: Sequence[str]) -> str:
     """Return the text of a scenario: two hosts, a last hop and a few flows. A number always gives the same text."""
     draw = random.Random(f"scenario {number}")
     choices = {registry["name"]: list(_written(registry)) for registry in json.loads(registries)}
-    server, mobile = draw.choice(profiles), draw.choice(profiles)
+    server = draw.choice(profiles)
+    mobile = server if draw.random() < 0.5 else draw.choice(profiles)  # most options need both ends
     return "\n".join(
         [
             f'name = "generated-{number}"',

@@ -41,7 +41,10 @@ fn parse(text: &str, what: &str, example: &str, units: &[Unit]) -> Result<f64, S
 }
 
 macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident, $what:literal like $example:literal, canonical $canonical:literal: $($unit:literal = $scale:expr),*) => {
+    (
+        $(#[$doc:meta])* $name:ident, $what:literal like $example:literal,
+        canonical $canonical:literal: $($unit:literal = $scale:expr),*
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
         pub struct $name(pub f64);

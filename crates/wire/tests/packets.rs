@@ -137,7 +137,8 @@ proptest! {
         changes in prop::collection::vec((0_usize..80, any::<u8>()), 0..8),
         keep in 0_usize..200,
     ) {
-        for mut bytes in [emit_ipv4(A, B, 1, &segment), wire::emit_ipv6(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, &segment)] {
+        let over_ipv6 = wire::emit_ipv6(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST, &segment);
+        for mut bytes in [emit_ipv4(A, B, 1, &segment), over_ipv6] {
             for (at, byte) in &changes {
                 if let Some(place) = bytes.get_mut(*at) { *place = *byte }
             }

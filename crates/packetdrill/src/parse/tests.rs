@@ -105,7 +105,8 @@ fn messages_are_records_of_fields() {
 
 #[test]
 fn options_commands_code_and_comments_have_their_lines() {
-    let text = "// A script.\n--tolerance_usecs=7000\n\n`sysctl -q net.ipv4.tcp_ecn=0\n`\n 0 `true`\n+0 %{ assert 1,\n 2 }%\n`false`\n";
+    let text = "// A script.\n--tolerance_usecs=7000\n\n`sysctl -q net.ipv4.tcp_ecn=0\n`\n 0 `true`\n\
+                +0 %{ assert 1,\n 2 }%\n`false`\n";
     let script = parse(text).expect("a script");
     assert_eq!((script.options[0].name.as_str(), script.options[0].line), ("tolerance_usecs", 2));
     assert_eq!(script.init.map(|command| command.line), Some(4));

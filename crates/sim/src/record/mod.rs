@@ -1,7 +1,7 @@
 //! What is recorded of a run: tables for Arrow, captures for Wireshark.
 //!
-//! The engine is written once for any [`Recorder`]. [`Off`] does nothing, so that a run without records pays nothing for
-//! them; [`Metering`] only has links metered; [`Recording`] keeps what the specification asks for.
+//! The engine is written once for any [`Recorder`]. [`Off`] does nothing, so that a run without records pays nothing
+//! for them; [`Metering`] only has links metered; [`Recording`] keeps what the specification asks for.
 //!
 //! Records come out in parts ([`Records`]) during the run, so that a long run needs no more memory than a short one. A
 //! row comes out when nothing can change it any more: when its packet and every packet sent before it have met their

@@ -7,8 +7,8 @@ use wire::{Flags, Segment, Transport};
 use crate::ids::{ConversationId, Id, NodeId};
 use crate::packet::{Body, Packet};
 
-/// A packet as it was sent. Sequence numbers are positions in the stream, which do not wrap: a direction's SYN is 0, its
-/// first byte 1.
+/// A packet as it was sent. Sequence numbers are positions in the stream, which do not wrap: a direction's SYN is 0,
+/// its first byte 1.
 #[derive(Clone, Debug)]
 pub(super) struct PacketRow {
     pub(super) id: PacketId,

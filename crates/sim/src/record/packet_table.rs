@@ -52,7 +52,8 @@ impl PacketTable {
         self.conversations.push(Conversation::of_flow(flow, name, number))
     }
 
-    /// Adds the row of a packet that is sent now, and returns its number. Without a snap length the content is not kept.
+    /// Adds the row of a packet that is sent now, and returns its number. Without a snap length the content is not
+    /// kept.
     pub(super) fn insert(
         &mut self,
         packet: &Packet,

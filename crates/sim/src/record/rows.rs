@@ -61,7 +61,8 @@ impl Horizon {
         }
     }
 
-    /// Number of rows that come out now, given the number of complete ones: full batches before the end, all at the end.
+    /// Number of rows that come out now, given the number of complete ones: full batches before the end, all at the
+    /// end.
     pub(super) fn batches(self, complete: usize) -> usize {
         match self {
             Self::Settled(_) => complete - complete % ROWS,

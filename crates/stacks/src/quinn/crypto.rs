@@ -1,11 +1,11 @@
 //! What stands in for TLS 1.3 and AEAD in quinn's packets: messages and tags of the usual sizes, and no secrets.
 //!
-//! quinn takes its cryptography from a trait, so this is its own way to do without. Nothing here is random, so a run repeats
-//! to the bit; nothing hides anything either, which no study of retransmissions needs. The handshake has the messages and
-//! levels of TLS 1.3 (RFC 9001 §4), in sizes of one with X25519 and a certificate chain of 1200 bytes. Each packet ends in a
-//! tag of 16 bytes, as AEAD's: a checksum of header and payload under the key's number, so that damage and packets of another
-//! level are refused. Payload and header are not encrypted. Wireshark, which knows the keys of Initial packets, cannot read
-//! such a connection.
+//! quinn takes its cryptography from a trait, so this is its own way to do without. Nothing here is random, so a run
+//! repeats to the bit; nothing hides anything either, which no study of retransmissions needs. The handshake has the
+//! messages and levels of TLS 1.3 (RFC 9001 §4), in sizes of one with X25519 and a certificate chain of 1200 bytes.
+//! Each packet ends in a tag of 16 bytes, as AEAD's: a checksum of header and payload under the key's number, so that
+//! damage and packets of another level are refused. Payload and header are not encrypted. Wireshark, which knows the
+//! keys of Initial packets, cannot read such a connection.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -57,8 +57,8 @@ const SERVER_HELLO: u8 = 2;
 const SERVER_FLIGHT: u8 = 8;
 const FINISHED: u8 = 20;
 
-/// Sizes of messages without transport parameters, in bytes: the hellos with one X25519 share, a name and a protocol; the
-/// server's extensions, certificates, signature and finish; the client's finish (SHA-256).
+/// Sizes of messages without transport parameters, in bytes: the hellos with one X25519 share, a name and a protocol;
+/// the server's extensions, certificates, signature and finish; the client's finish (SHA-256).
 const CLIENT_HELLO_LEN: usize = 250;
 const SERVER_HELLO_LEN: usize = 86;
 const SERVER_FLIGHT_LEN: usize = 20 + 1200 + 80 + 32;
@@ -255,8 +255,8 @@ fn keys(level: u64, side: Side) -> Keys {
 }
 
 impl Key {
-    /// What an end protects its 1-RTT packets with, a generation of keys after so many updates (RFC 9001 §6): for who reads and
-    /// writes packets beside quinn.
+    /// What an end protects its 1-RTT packets with, a generation of keys after so many updates (RFC 9001 §6): for who
+    /// reads and writes packets beside quinn.
     pub(super) const fn one_rtt(side: Side, generation: u64) -> Self {
         Self::new(ONE_RTT + generation, side)
     }

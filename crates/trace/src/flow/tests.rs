@@ -1,5 +1,6 @@
 //! Short histories at the sender's end, and the causes inferred from them.
 
+use proptest::prelude::any;
 use units::Seq;
 use wire::{Options, Payload};
 
@@ -353,7 +354,7 @@ proptest::proptest! {
     #[test]
     fn segments_of_any_kind_in_any_order_never_panic(
         segments in proptest::collection::vec(
-            (proptest::prelude::any::<bool>(), 0_u32..9, 0_u32..9, proptest::prelude::any::<u16>(), 0_u32..300, 0_u64..900),
+            (any::<bool>(), 0_u32..9, 0_u32..9, any::<u16>(), 0_u32..300, 0_u64..900),
             0..60,
         ),
     ) {

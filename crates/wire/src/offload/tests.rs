@@ -189,7 +189,8 @@ proptest! {
         payload in prop::collection::vec(any::<u8>(), 1..5000),
         size in 1u16..1500,
     ) {
-        let datagram = Datagram { source_port: 7, destination_port: 9, payload: Payload::Data(payload.as_slice().into()) };
+        let data = Payload::Data(payload.as_slice().into());
+        let datagram = Datagram { source_port: 7, destination_port: 9, payload: data };
         let bytes = emit_udp_ipv4_behind(header(Protocol::UDP, 9), &datagram);
         let gso = Some(Gso { kind: GsoKind::Udp, size });
         let parts: Vec<_> = segments(VirtioNetHeader { gso, ..VirtioNetHeader::default() }, bytes.clone())
