@@ -58,7 +58,7 @@ def test_a_wrong_scenario_is_said_with_file_line_and_key(
         ("links.lasthop.between=['server']", "links.lasthop.between", "two nodes"),
         ("links.lasthop.down.errors={probability=2,effect='drop'}", "links.lasthop.down.errors.probability", "0 to 1"),
         ("flows.download.until=0 s", "flows.download.until", "bytes"),
-        ("hosts.mobile.tcp.ack.every=0 segments", "hosts.mobile.tcp.ack.every", "1 segment"),
+        ("hosts.mobile.tcp.ack.*.every=0 segments", "hosts.mobile.tcp.ack.delayed.every", "1 segment"),
     ],
 )
 def test_what_makes_no_sense_is_said_by_name(lasthop: Lasthop, override: str, key: str, advice: str) -> None:

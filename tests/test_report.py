@@ -74,7 +74,7 @@ def test_a_run_without_segments_is_refused_with_the_remedy(lasthop: Lasthop, tmp
     lasthop("run", "quickstart", "--out", tmp_path / "bare", "--set", "record.tables=[]")
     refused = lasthop("report", tmp_path / "bare")
     assert refused.status == 2
-    assert "recorded no segments" in refused.err
+    assert "recorded no table 'segments'" in refused.err
     assert "record.tables" in refused.err
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lasthop.errors import OracleError
 from lasthop.study import Case, Evidence, Verdict
@@ -74,7 +74,7 @@ def arguments(scenario: Mapping[str, Any]) -> list[str]:
         "queue": int(_number(down["queue"]["limit"])),
         "size": size,
         "segments": int(_number(scenario["flows"][0]["bytes"])) // size,
-        "window": int(_number(sink["tcp"]["window"]["size"])) // size,
+        "window": int(_number(_parameters(sink["tcp"]["window"])["size"])) // size,
         "set": " ".join(_variables(tcp)),
         **_errors(down.get("errors")),
     }
@@ -110,9 +110,15 @@ def counts_agree(evidence: Evidence) -> Verdict:
 
 def _variables(tcp: Mapping[str, Any]) -> Iterable[str]:
     """Yield names and values of Agent/TCP's variables that the study sets; others are as ns-2 has them."""
-    rto = tcp["rto"]
+    rto = _parameters(tcp["rto"])
     yield f"tcpTick_ {_number(rto['tick'])} minrto_ {_number(rto['min'])} maxrto_ {_number(rto['max'])}"
     yield f"rtxcur_init_ {_number(rto['initial'])}"
+
+
+def _parameters(choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters of a choice, which is a table of one key: the name of what is chosen."""
+    (parameters,) = choice.values()
+    return cast("Mapping[str, Any]", parameters)
 
 
 def _errors(errors: Mapping[str, Any] | None) -> dict[str, object]:
