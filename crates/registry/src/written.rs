@@ -28,17 +28,22 @@ pub fn choose<M>(
     value: Value,
 ) -> Result<(&'static Entry<M>, Value), Mistake> {
     let ids: Vec<&'static str> = entries.iter().map(|entry| entry.id).collect();
-    let (name, parameters) = match value {
-        Value::String(name) => (name, Value::Object(Map::new())),
+    let (name, parameters, below) = match value {
+        Value::String(name) => (name, Value::Object(Map::new()), String::new()),
         Value::Object(table) if table.contains_key(OLD_KEY) => return Err(old(key, table)),
-        Value::Object(table) => only_key(key, noun, &ids, table)?,
+        Value::Object(table) => {
+            let (name, parameters) = only_key(key, noun, &ids, table)?;
+            (name.clone(), parameters, name)
+        }
         other => {
             let message = format!("{} is no choice of a {noun}", inline_toml(&other));
             return Err(Mistake { key: String::new(), message, help: one_of(&ids) });
         }
     };
     let known = entries.iter().find(|entry| entry.id == name);
-    known.map(|entry| (entry, parameters)).ok_or_else(|| unlisted(noun, &ids, &name))
+    known
+        .map(|entry| (entry, parameters))
+        .ok_or_else(|| Mistake { key: below, ..unlisted(noun, &ids, &name) })
 }
 
 /// The name that a choice of a file has; none where the value is neither a name nor a table of one key.
@@ -201,7 +206,7 @@ mod tests {
     #[test]
     fn names_that_are_not_there_get_the_list_and_two_are_refused() {
         let unlisted = "cubik: there is no congestion control \"cubik\"; one of reno, cubic, byte-counting";
-        assert_eq!(chosen(json!("cubik")).unwrap_err(), unlisted);
+        assert_eq!(chosen(json!("cubik")).unwrap_err(), unlisted.replacen("cubik", "", 1));
         assert_eq!(chosen(json!({ "cubik": {} })).unwrap_err(), unlisted);
         assert!(
             chosen(json!({ "a": 1, "b": 2 })).unwrap_err().starts_with("a: there is no congestion control")
