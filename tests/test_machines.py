@@ -302,7 +302,7 @@ def test_a_machine_that_ssh_does_not_reach_is_told_in_its_words(machines: Machin
 def test_a_machine_without_lasthop_is_told_with_the_remedy(machines: Machines) -> None:
     ran = machines.lasthop("live", "quickstart", "--set", 'hosts.server.at="ssh://b?lasthop=no-such-lasthop"')
     assert ran.returncode == 1
-    assert "ssh://b?lasthop=no-such-lasthop: there is no lasthop: " in ran.stderr
+    assert "ssh://b?lasthop=no-such-lasthop: lasthop was not found: " in ran.stderr
     assert "install it there" in ran.stderr
 
 

@@ -249,7 +249,7 @@ def test_what_a_programs_stack_cannot_do_is_refused(lasthop: Lasthop, tmp_path: 
         flow = f'[[flows]]\nname = "f"\nfrom = "server"\nto = "client"\n{workload}\n'
         (tmp_path / "flow.toml").write_text(WITH_A_PROGRAM + flow)
         refused = lasthop("live", tmp_path / "flow.toml")
-        assert (refused.status, "so many bytes over TCP" in refused.err) == (2, True), refused.err
+        assert (refused.status, "a number of bytes over TCP" in refused.err) == (2, True), refused.err
 
 
 SEND_STACK = ECHO_STACK.with_name("send_stack.py")

@@ -114,7 +114,7 @@ fn is_truthful(end: &End) -> bool {
 
 /// Every valid combination of recovery, acknowledgment policy and set of options.
 fn combinations() -> Vec<End> {
-    let base = overridden(&patient(), &json!({ "rto": { "min": "200 ms" } }));
+    let base = overridden(&patient(), &json!({ "rto": { "rfc6298": { "min": "200 ms" } } }));
     let mut all = vec![];
     for (recovery, keys) in recoveries() {
         let base = overridden(&base, &keys);

@@ -11,7 +11,7 @@ const SIZE: u64 = 300_000;
 /// A sender that counts ACKs, as the stacks of 1999 did.
 fn of_1999() -> Value {
     json!({
-        "mss": "1000 bytes", "initial_window": "1 segments", "sack": false, "rto": { "min": "1 s" },
+        "mss": "1000 bytes", "initial_window": "1 segments", "sack": false, "rto": { "rfc6298": { "min": "1 s" } },
         "congestion": { "aimd": { "slow_start_counts": "acks" } },
         "recovery": "reno",
     })
@@ -57,7 +57,7 @@ fn divided_acks_speed_up_a_sender_that_counts_acks_and_not_one_that_counts_bytes
 fn spoofed_duplicates_gain_nothing_where_inflation_is_limited_or_with_sack() {
     let spoofed = json!({ "dupack-spoofing": { "copies": 20 } });
     let weak = of_1999();
-    let limited = overridden(&weak, &json!({ "recovery": { "limits_inflation": true } }));
+    let limited = overridden(&weak, &json!({ "recovery": { "reno": { "limits_inflation": true } } }));
     let (usual, gained) = (round_trips(&weak, &honest()), round_trips(&weak, &spoofed));
     let held = round_trips(&limited, &spoofed);
     assert!(

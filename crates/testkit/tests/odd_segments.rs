@@ -175,7 +175,7 @@ fn profiles() -> Vec<Arc<Config>> {
             "recovery": { id: { "after_timeout": (["go-back-n", "linux", "hold"][index % 3]) } },
             "timestamps": index % 2 == 0,
             "keep_alive": true, "keep_alive_idle": "20 s",
-            "window": { "size": "6000 bytes" }, "mss": "1000 bytes", "msl": "2 s",
+            "window": { "fixed": { "size": "6000 bytes" } }, "mss": "1000 bytes", "msl": "2 s",
         }))
         .unwrap()
     };

@@ -50,8 +50,8 @@ fn arrivals(profile: &Value, fates: Fates, run: Duration) -> u64 {
 }
 
 fn profile(name: &str) -> Value {
-    let keys = json!({ "mss": "1000 bytes", "window": { "size": "1 MiB" },
-        "initial_window": "2 segments", "congestion": { "validate": true } });
+    let keys = json!({ "mss": "1000 bytes", "window": { "fixed": { "size": "1 MiB" } },
+        "initial_window": "2 segments", "congestion": { "reno": { "validate": true } } });
     overridden(&named(name).unwrap(), &keys)
 }
 
@@ -89,7 +89,10 @@ fn at_high_rates_aix_fills_the_link_though_gap_follows_gap() {
     // There are 100,000 segments. Slow start with gaps takes some four seconds, and, with a counted pipe, the repair of
     // its overshoot six more.
     for (repair, run) in [("sack-6675", 12), ("sack1", 20)] {
-        let aix = overridden(&named("landstrom-aix").unwrap(), &json!({ "recovery": { "repair": repair } }));
+        let aix = overridden(
+            &named("landstrom-aix").unwrap(),
+            &json!({ "recovery": { "aix": { "repair": repair } } }),
+        );
         for by in [40, 120].map(Duration::from_millis) {
             let [aix, ncr] = [&aix, &named("landstrom-ncr").unwrap()]
                 .map(|profile| arrivals(profile, bottleneck(1, 80, by, fast), Duration::from_secs(run)));

@@ -276,7 +276,7 @@ fn the_sender_sends_what_rfc_6675_names_and_nothing_else() {
     let profile = json!({
         "mss": "1000 bytes", "recovery": "sack-6675", "ack": "every-segment",
         "congestion": { "reno": { "increase": "per-window" } }, "dsack": false,
-        "initial_window": "16 segments", "rto": { "min": "200 ms" },
+        "initial_window": "16 segments", "rto": { "rfc6298": { "min": "200 ms" } },
     });
     let config = config(&profile).unwrap();
     let (mut recoveries, mut checked) = (0, 0);

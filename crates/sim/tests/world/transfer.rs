@@ -80,7 +80,7 @@ fn a_flow_that_never_gives_up_is_not_waited_for_for_ever() {
 fn a_flow_whose_timers_are_long_is_waited_for_longer() {
     let dead = config(json!({ "errors": { "probability": 1.0, "effect": "drop" } }));
     let mut spec = pair(dead, 1000);
-    spec.flows[0].sender = tcp(json!({ "rto": { "max": "1 h" }, "syn_retries": 12 }));
+    spec.flows[0].sender = tcp(json!({ "rto": { "rfc6298": { "max": "1 h" } }, "syn_retries": 12 }));
     let summary = run(spec).summary;
     assert_eq!(summary.stopped_by, "every flow closed");
     assert!(summary.stopped_s > 3600.0, "{} s", summary.stopped_s);

@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn acks(policy: &str) -> Acknowledgments {
-        let profile = json!({ "ack": { "algorithm": policy } });
+        let profile = json!({ "ack": policy });
         Acknowledgments::new(crate::Config::from_profile(&profile).expect("a profile").ack.build())
     }
 

@@ -141,7 +141,7 @@ mod tests {
     const SEGMENT: Bytes = Bytes(1000);
 
     fn window(bytes: u64) -> OfferedWindow {
-        let profile = json!({ "window": { "algorithm": "fixed", "size": format!("{bytes} bytes") } });
+        let profile = json!({ "window": { "fixed": { "size": format!("{bytes} bytes") } } });
         let config = crate::Config::from_profile(&profile).expect("a profile");
         OfferedWindow::new(config.window.build(), Bytes(bytes))
     }

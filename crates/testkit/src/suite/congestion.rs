@@ -219,7 +219,8 @@ fn peers_window_is_reduced(entry: &'static Algorithm<dyn CongestionControl>) -> 
         return Ok(());
     }
     let sender = config(&json!({ "mss": "1000 bytes", "congestion": entry.id }));
-    let receiver = config(&json!({ "window": { "size": "11000 bytes" }, "window_scale": false }));
+    let receiver =
+        config(&json!({ "window": { "fixed": { "size": "11000 bytes" } }, "window_scale": false }));
     let (sender, receiver) = (sender.expect("defaults do"), receiver.expect("defaults do"));
     let mut pair = Pair::new(&sender, &receiver)
         .users(User::sends_pattern(300_000), User::listens())

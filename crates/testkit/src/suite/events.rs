@@ -16,7 +16,7 @@ pub(super) fn cases() -> Vec<Case> {
         let reducing =
             tcp::congestion::ENTRIES.iter().filter(|entry| !build(entry).traits().governs_recovery);
         for entry in reducing {
-            let own = json!({ "rto": { "min": "200 ms" }, "congestion": entry.id });
+            let own = json!({ "rto": { "rfc6298": { "min": "200 ms" } }, "congestion": entry.id });
             let profile = overridden(&own, &keys);
             // Its threshold is an estimate of the path's rate, above the window or below it (Grieco and Mascolo 2004).
             let estimates = entry.id == "westwood-plus";

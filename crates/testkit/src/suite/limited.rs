@@ -15,7 +15,8 @@ use crate::profile::{config, overridden, recoveries};
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![];
     for (name, keys) in recoveries() {
-        let profile = overridden(&json!({ "mss": "1000 bytes", "rto": { "min": "200 ms" } }), &keys);
+        let profile =
+            overridden(&json!({ "mss": "1000 bytes", "rto": { "rfc6298": { "min": "200 ms" } } }), &keys);
         let reduces = Reduces::of(&name);
         let checks: [(&str, Check); 2] = [
             ("a_loss_reduces_what_the_peers_window_had_in_flight", window_limited),

@@ -18,7 +18,7 @@ type Pattern = (&'static str, fn() -> Fates);
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![];
     for (name, keys) in recoveries() {
-        let profile = overridden(&json!({ "rto": { "min": "200 ms" } }), &keys);
+        let profile = overridden(&json!({ "rto": { "rfc6298": { "min": "200 ms" } } }), &keys);
         for (what, fates) in PATTERNS {
             let profile = profile.clone();
             let run = move || completes(&profile, fates());
