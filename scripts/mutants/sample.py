@@ -33,8 +33,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts" / "structure"))
 
-from modules import is_test  # noqa: E402
-from mutations import Mutation, mutations  # noqa: E402
+from modules import is_test  # noqa: E402 - in the folder that is on the path from here on
+from mutations import Mutation, mutations  # noqa: E402 - sorted with the import above
 
 FOLDER = ROOT / "target" / "mutants"
 TREE = FOLDER / "tree"

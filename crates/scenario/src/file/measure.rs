@@ -30,7 +30,7 @@ pub struct Measure {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum WarmUp {
-    /// So much time.
+    /// Time that is cut from the beginning.
     Time(Duration),
     /// This share of the time until `stop`, or else until the last flow's `until`.
     Share(f64),

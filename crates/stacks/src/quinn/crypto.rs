@@ -255,8 +255,8 @@ fn keys(level: u64, side: Side) -> Keys {
 }
 
 impl Key {
-    /// What an end protects its 1-RTT packets with, a generation of keys after so many updates (RFC 9001 §6): for who
-    /// reads and writes packets beside quinn.
+    /// The key of an end for 1-RTT packets after `generation` key updates (RFC 9001 §6), for code that reads and writes
+    /// packets beside quinn.
     pub(super) const fn one_rtt(side: Side, generation: u64) -> Self {
         Self::new(ONE_RTT + generation, side)
     }

@@ -65,7 +65,7 @@ pub(super) struct Evidence {
     pub(super) sack_news: bool,
     /// SACK blocks have come at some time.
     pub(super) sack_seen: bool,
-    /// So much time has passed that a timer can have run out.
+    /// The time since the last transmission is long enough for a timer to have expired.
     pub(super) overdue: bool,
 }
 
