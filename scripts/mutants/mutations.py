@@ -35,6 +35,20 @@ OTHERS = {
 }
 """Operators that take the place of an operator."""
 OPERATOR = re.compile(rf" (?P<sign>{'|'.join(re.escape(sign) for sign in sorted(OTHERS, key=len, reverse=True))}) ")
+SAME = {
+    "()": ("",),
+    "0": ("0", "Default::default()"),
+    "Ok(Default::default())": ("Ok(())",),
+    "Default::default()": (
+        "Default::default()",
+        "Self::default()",
+        "0.0",
+        "Vec::new()",
+        "Duration::ZERO",
+        "Bytes::ZERO",
+    ),
+}
+"""Bodies that return a value already; by default the value itself."""
 SWITCH = "::units::mutant(NUMBER)"
 
 
@@ -99,7 +113,10 @@ class _Function:
         self._closing = closing_brace(blanked, opening)
 
     def mutations(self) -> Iterator[Mutation]:
+        body = self._blanked[self._opening + 1 : self._closing].strip()
         for value in values(self._signature):
+            if body in SAME.get(value, (value,)):
+                continue
             yield self._mutation(self._opening, self._opening + 1, f"returns {value}", _returning(value))
         if not re.search(r"\bfn\s+\w", self._blanked[self._opening : self._closing]):
             yield from self._of_conditions()
