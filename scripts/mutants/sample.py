@@ -37,24 +37,25 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "structure"))
 from judge import Verdict, judge, survey
 from modules import is_test
 from mutations import Mutation, mutations
-from tree import ROOT, build, tracked
+from tree import ROOT, Sources, build, tracked
 
 VERDICTS = ROOT / "target" / "mutants" / "verdicts.jsonl"
 REASONS = Path(__file__).parent / "survivors.toml"
-SOURCES = (
-    "crates/tcp/src/recovery",
-    "crates/tcp/src/congestion",
-    "crates/tcp/src/endpoint",
-    "crates/link/src",
-    "crates/sim/src",
+FOLDERS = (
+    "crates/tcp/src/recovery/",
+    "crates/tcp/src/congestion/",
+    "crates/tcp/src/endpoint/",
+    "crates/link/src/",
+    "crates/sim/src/",
 )
 
 
-def candidates(only: str) -> Iterator[Mutation]:
-    """Yield every mutant of the sources whose path matches a regular expression."""
-    for path in tracked(*SOURCES):
-        if path.endswith(".rs") and not is_test(path.partition("/src/")[2]) and re.search(only, path):
-            yield from mutations(path, (ROOT / path).read_text())
+def candidates(sources: Sources, only: str) -> Iterator[Mutation]:
+    """Yield every mutant of the code whose path matches a regular expression."""
+    for path, content in sources.items():
+        is_code = path.startswith(FOLDERS) and path.endswith(".rs") and not is_test(path.partition("/src/")[2])
+        if is_code and re.search(only, path):
+            yield from mutations(path, content.decode())
 
 
 def draw(found: Iterable[Mutation], size: int, seed: int) -> list[Mutation]:
@@ -113,8 +114,9 @@ def _outcome(name: str, verdicts: Mapping[str, Verdict], explained: Mapping[str,
 def main() -> None:
     """Sample, build, survey, judge, report."""
     given = _arguments()
-    drawn = draw(candidates(given.only), given.sample, given.seed)
-    viable, programs = build(dict(enumerate(drawn)))
+    sources = tracked()
+    drawn = draw(candidates(sources, given.only), given.sample, given.seed)
+    viable, programs = build(sources, dict(enumerate(drawn)))
     print(f"{len(viable)} of {len(drawn)} mutants compile", flush=True)
     verdicts, surveyed, begun = known(), survey(programs), time.monotonic()
     for number, mutation in viable.items():

@@ -21,6 +21,7 @@ PACKAGES = ("tcp", "link", "sim", "testkit", "packetdrill")
 SWITCH = (Path(__file__).parent / "switch.rs").read_text()
 
 Message = dict[str, Any]
+Sources = dict[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -36,17 +37,17 @@ class Program:
         return f"{Path(self.folder).name}: {Path(self.path).name.rpartition('-')[0]}"
 
 
-def tracked(*folders: str) -> list[str]:
-    """Return the paths of the repository's files, those under these folders only."""
-    listed = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, check=True, capture_output=True, text=True)
-    return [path for path in listed.stdout.splitlines() if (ROOT / path).is_file()]
+def tracked() -> Sources:
+    """Return the repository's files by their paths, as they are now: they may be edited during a run."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
+    return {path: (ROOT / path).read_bytes() for path in listed.stdout.splitlines() if (ROOT / path).is_file()}
 
 
-def build(mutants: Mapping[int, Mutation]) -> tuple[dict[int, Mutation], list[Program]]:
+def build(sources: Sources, mutants: Mapping[int, Mutation]) -> tuple[dict[int, Mutation], list[Program]]:
     """Build the tests; mutants that do not compile are taken out. Return those that do, and the programs."""
     compiling = dict(mutants)
     while True:
-        write(compiling)
+        write(sources, compiling)
         messages = _build()
         wrong = {number for message in messages for number in numbers(message)} & compiling.keys()
         if not wrong:
@@ -55,20 +56,19 @@ def build(mutants: Mapping[int, Mutation]) -> tuple[dict[int, Mutation], list[Pr
             print(f"does not compile: {compiling.pop(number).name}", flush=True)
 
 
-def write(mutants: Mapping[int, Mutation]) -> None:
+def write(sources: Sources, mutants: Mapping[int, Mutation]) -> None:
     """Write the sources with these mutants into the tree. Files that stay the same keep their times."""
     by_file: dict[str, dict[int, Mutation]] = defaultdict(dict)
     for number, mutation in mutants.items():
         by_file[mutation.path][number] = mutation
-    files = tracked()
-    for name in files:
-        content = (ROOT / name).read_bytes()
+    for name, source in sources.items():
+        content = source
         if name in by_file:
             content = applied(content.decode(), by_file[name]).encode()
         if name == "crates/units/src/lib.rs":
             content += SWITCH.encode()
         _write(TREE / name, content)
-    for stray in {path for path in TREE.rglob("*") if path.is_file()} - {TREE / name for name in files}:
+    for stray in {path for path in TREE.rglob("*") if path.is_file()} - {TREE / name for name in sources}:
         stray.unlink()
 
 
