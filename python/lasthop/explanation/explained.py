@@ -42,7 +42,7 @@ def explain(source: Source, flow: str | None = None) -> list[Explanation]:
             f"the explanation of a run needs its table 'segments', which is not there (there are: {recorded})",
             help='run it again with --set \'record.tables=["segments", "tcp", "packets"]\'',
         )
-    read = ReadOnce(source)
+    read = source if isinstance(source, ReadOnce) else ReadOnce(source)
     found = [_explained(read, connection) for connection in connections(read, flow)]
     if not found:
         raise InputError(
