@@ -48,9 +48,10 @@ def goodputs_kbps(run: Source, view: View) -> Floats:
     rows = Columns(ID, run.table(ID))
     if view.flow is not None:
         rows = rows.equal("flow", view.flow)
-    ended, taken = rows.seconds("end_ns"), rows.seconds("end_ns") - rows.seconds("start_ns")
-    counted = span_of(view, ended).holds(ended) & (taken > 0)
-    return np.asarray(rows.numbers("bytes")[counted] * 8e-3 / taken[counted], dtype=np.float64)
+    started, ended = rows.seconds("start_ns"), rows.seconds("end_ns")
+    counted = span_of(view, started, ended).holds(ended) & (ended > started)
+    taken = (ended - started)[counted]
+    return np.asarray(rows.numbers("bytes")[counted] * 8e-3 / taken, dtype=np.float64)
 
 
 KIND: Final = Kind(
