@@ -39,7 +39,6 @@ def draw(source: Source, view: View) -> Figure:
             linestyle=one.dashes,
             linewidth=0.9,
             label=one.words,
-            clip_on=False,
         )
     set_title(axes, view, source, f"throughput, data that arrived in each {style.seconds_in_words(length)}")
     set_amount_axis(axes, f"Throughput ({unit})")
