@@ -152,9 +152,12 @@ def test_the_library_ships_with_the_package_and_says_what_is_in_it(kind: Kind) -
     found = entries(kind)
     assert found
     assert all(entry.summary for entry in found)
-    checkout = Path(__file__).parent.parent / kind
-    files = {path.relative_to(checkout) for path in checkout.rglob("*.toml")}
-    shipped = {path.relative_to(LIBRARY / kind) for path in (LIBRARY / kind).rglob("*.toml")}
+    folder, suffix = {"scripts": ("scripts/packetdrill/passes", "pkt"), "documents": ("docs", "md")}.get(
+        kind, (kind, "toml")
+    )
+    checkout = Path(__file__).parent.parent / folder
+    files = {path.relative_to(checkout) for path in checkout.rglob(f"*.{suffix}")}
+    shipped = {path.relative_to(LIBRARY / kind) for path in (LIBRARY / kind).rglob(f"*.{suffix}")}
     assert shipped == files
 
 
