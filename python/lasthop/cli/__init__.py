@@ -123,7 +123,7 @@ def cli() -> None:
 
     \b
     Examples:
-      lasthop run scenarios/quickstart.toml --json
+      lasthop run quickstart --json
       lasthop run quickstart --out results/quickstart
       lasthop plot results/quickstart time-sequence
       lasthop study sarolahti2000 --only 14
