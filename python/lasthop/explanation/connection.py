@@ -15,7 +15,7 @@ import numpy as np
 
 from lasthop.plots.columns import Columns
 from lasthop.plots.flow import DROPPED, HOLD_THE_LINK, FlowTables, flow_names
-from lasthop.plots.source import Source
+from lasthop.plots.source import Source, columns_of
 
 NEEDS: Final = ("segments",)
 """Tables that an explanation needs; `tcp` adds decisions, `packets` adds drops and delays."""
@@ -188,7 +188,7 @@ class _Reader:
         self._name = tables.name
         self._sender = tables.sender
         self._source = source
-        self._segments = Columns("segments", source.table("segments")).equal("flow", tables.name)
+        self._segments = columns_of(source, "segments").equal("flow", tables.name)
         others = [host for host in self._segments.distinct("host") if host != self._sender]
         self._receiver = others[0] if others else ""
 
@@ -257,7 +257,7 @@ class _Reader:
         """Return the hops of each packet of the flow, by packet number; empty without the table `packets`."""
         if "packets" not in self._source.table_names:
             return {}
-        packets = Columns("packets", self._source.table("packets")).equal("flow", self._name)
+        packets = columns_of(self._source, "packets").equal("flow", self._name)
         places = zip(packets.texts("link"), packets.texts("direction"), strict=True)
         rows = zip(
             packets.numbers("packet").astype(int),
@@ -283,7 +283,7 @@ class _Reader:
     def _decisions(self, number: int) -> list[Decision]:
         if "tcp" not in self._source.table_names:
             return []
-        rows = Columns("tcp", self._source.table("tcp")).equal("flow", self._name).equal("host", self._sender)
+        rows = columns_of(self._source, "tcp").equal("flow", self._name).equal("host", self._sender)
         if "connection" in rows:
             rows = rows.where(rows.numbers("connection") == number)
         columns = zip(

@@ -17,7 +17,7 @@ import numpy as np
 
 from lasthop.explanation.connection import Connection, Copy, Decision
 from lasthop.plots.columns import Booleans, Columns, Floats
-from lasthop.plots.source import Source
+from lasthop.plots.source import Source, columns_of
 
 IDEAL: Final = "ideal"
 WORDS: Final = {
@@ -72,7 +72,7 @@ def time_shares(source: Source, connection: Connection) -> list[TimeShare]:
 
 def _bottleneck(source: Source, data: list[Copy]) -> _Transmissions | None:
     """Return the link direction that was busy longest, of those that the data crossed."""
-    packets = Columns("packets", source.table("packets"))
+    packets = columns_of(source, "packets")
     packets = packets.where(packets.known("transmitted_ns"))
     if not len(packets):
         # Captures of both ends have no data on a transmitter.

@@ -154,18 +154,18 @@ mod tests {
     #[test]
     fn settings_of_quinn_need_its_stack_and_zero_rtt_both_hosts() {
         let quinn = with("quinn", "quinn");
-        let resolved = check(&quinn, &["hosts.server.quinn.congestion=bbr"]).unwrap();
+        let resolved = read(&quinn, &["hosts.server.quinn.congestion=bbr"]).unwrap();
         assert_eq!(
             resolved.stacks().get(units::NodeId::new(0)).unwrap().quinn().congestion,
             stacks::QuinnCongestion::Bbr
         );
-        let other = check(GOOD, &["hosts.server.quinn.congestion=new-reno"]).unwrap_err();
+        let other = read(GOOD, &["hosts.server.quinn.congestion=new-reno"]).unwrap_err();
         assert_eq!(other.key, "hosts.server.quinn");
         assert!(other.help.contains("stack = \"quinn\""), "{other}");
-        let alone = check(&quinn, &["hosts.server.quinn.zero_rtt=true"]).unwrap_err();
+        let alone = read(&quinn, &["hosts.server.quinn.zero_rtt=true"]).unwrap_err();
         assert_eq!(alone.key, "hosts.mobile.quinn", "{alone}");
-        check(&quinn, &["hosts.server.quinn.zero_rtt=true", "hosts.mobile.quinn.zero_rtt=true"]).unwrap();
-        let unknown = check(&quinn, &["hosts.server.quinn.congestion=vegas"]).unwrap_err();
+        read(&quinn, &["hosts.server.quinn.zero_rtt=true", "hosts.mobile.quinn.zero_rtt=true"]).unwrap();
+        let unknown = read(&quinn, &["hosts.server.quinn.congestion=vegas"]).unwrap_err();
         assert!(unknown.to_string().contains("new-reno"), "{unknown}");
     }
 
