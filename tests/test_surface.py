@@ -224,3 +224,41 @@ def test_doctor_gives_a_remedy_for_what_is_missing(capsys: pytest.CaptureFixture
     checks = json.loads(capsys.readouterr().out)["checks"]
     assert {"tun", "namespaces", "tshark", "tcptrace", "fonts"} <= {check["check"] for check in checks}
     assert all(check["remedy"] for check in checks if not check["ok"])
+
+
+LEAN = """
+import sys
+for name in ("matplotlib", "numpy", "pyarrow"):
+    sys.modules[name] = None
+from lasthop.cli import main
+main(sys.argv[1:])
+"""
+
+
+def without_heavy_packages(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", LEAN, *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run quickstart --json",
+        "run quickstart --out out",
+        "list queues",
+        "show lte",
+        "new mine --link lte",
+        "packetdrill unread_data_resets",
+        "trace rate-schedule lasthop.down --for 2",
+    ],
+)
+def test_what_only_runs_needs_no_heavy_package(tmp_path: Path, words: str) -> None:
+    ended = without_heavy_packages(tmp_path, *words.split())
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_command_that_needs_a_missing_package_names_it(tmp_path: Path) -> None:
+    assert without_heavy_packages(tmp_path, "run", "quickstart", "--out", "out").returncode == 0
+    for words in ("plot out cwnd", "explain out", "report out", "run quickstart --replications 2"):
+        ended = without_heavy_packages(tmp_path, *words.split())
+        assert ended.returncode == 1
+        assert "not installed — pip install" in ended.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -42,6 +43,30 @@ MADE_BY: Final = {
 }
 """Commands for the files that other tools, or earlier work, gave the reader."""
 
+_PROGRAMS: Final = {
+    "my-server": """\
+import socket, sys
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("", int(sys.argv[1])))
+while True:
+    data, client = server.recvfrom(2000)
+    server.sendto(data, client)
+""",
+    "my-client": """\
+import socket, sys
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.settimeout(1)
+for _ in range(30):
+    client.sendto(b"hello", (sys.argv[1], int(sys.argv[2])))
+    try:
+        sys.exit(client.recv(2000) != b"hello")
+    except TimeoutError:
+        continue
+sys.exit(1)
+""",
+}
+"""The reader's own programs."""
+
 _BYTES: Final = {"film.mp4": 200_000, "file.bin": 60_000, "README.md": 5_000}
 """Files of any contents, with their sizes."""
 
@@ -54,7 +79,10 @@ def supply(line: str, folder: Path, shell: Shell) -> None:
         path = folder / name
         if path.exists() or re.search(rf"--(?:out|output) {re.escape(name)}(?:\s|$)", line):
             continue
-        if name in _BYTES:
+        if path.name in _PROGRAMS:
+            path.write_text(f"#!{sys.executable}\n{_PROGRAMS[path.name]}")
+            path.chmod(0o755)
+        elif name in _BYTES:
             path.write_bytes(random.Random(1).randbytes(_BYTES[name]))
         elif name in MADE_BY:
             shell(MADE_BY[name])

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +37,7 @@ _NOT_HERE: Final = {
     r"tcp://head:": "needs a scheduler of Dask (tests/test_cluster.py has one)",
     r"chromium": "opens a window",
     r"^studies/stacks/programs/build|results/stacks-programs": "builds stacks of others, over the Internet",
-    r"^cargo |cargo run": "builds Rust",
+    r"^cargo ": "builds Rust",
 }
 """Commands that this test does not run, with the reasons."""
 
@@ -95,6 +96,10 @@ class Reader:
         for pattern, reason in _NOT_HERE.items():
             if re.search(pattern, line):
                 return reason
+        if "--cluster" in line and find_spec("distributed") is None:
+            return "needs Dask (distributed)"
+        if "--show" in line and shutil.which("script") is None:
+            return "script is not installed"
         for program in _FOREIGN:
             if re.search(rf"(?:^|[\s'&|]){program} ", line) and shutil.which(program) is None:
                 return f"{program} is not installed"
@@ -133,6 +138,8 @@ class Reader:
         )
 
     def _words(self, line: str) -> list[str]:
+        if "--show" in line:  # it shows in a terminal
+            return ["script", "--quiet", "--return", "--command", line, "/dev/null"]
         entering = self.network.entering(self.folder) if self.network and NEEDS_NETWORK.search(line) else []
         return [*entering, "bash", "-o", "pipefail", "-c", line]
 
