@@ -237,6 +237,10 @@ LEAN = """
 import sys
 for name in ("matplotlib", "numpy", "pyarrow"):
     sys.modules[name] = None
+from importlib import metadata
+def absent(name):
+    raise metadata.PackageNotFoundError(name)
+metadata.version = absent
 from lasthop.cli import main
 main(sys.argv[1:])
 """
@@ -251,6 +255,7 @@ def without_heavy_packages(folder: Path, *words: str) -> subprocess.CompletedPro
     [
         "run quickstart --json",
         "run quickstart --out out",
+        "doctor",
         "list queues",
         "show lte",
         "new mine --link lte",

@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn settings_of_quinn_need_its_stack_and_zero_rtt_both_hosts() {
-        let quinn = with("quinn", "quinn");
+        let whole = "preset = \"slow\"\nmtu = \"1500 bytes\"";
+        let quinn = with("quinn", "quinn").replace("preset = \"slow\"", whole);
         let resolved = read(&quinn, &["hosts.server.quinn.congestion=bbr"]).unwrap();
         assert_eq!(
             resolved.stacks().get(units::NodeId::new(0)).unwrap().quinn().congestion,
