@@ -8,6 +8,7 @@
 //! What TCP has acknowledged and QUIC has not shown is read from the stack: [`Counters`].
 
 mod clock;
+mod config;
 mod crypto;
 mod packet;
 mod receiver;
@@ -20,11 +21,9 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionError, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
-    DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, ReadError, ServerConfig, StreamEvent,
-    StreamId, Transmit, TransportConfig, ValidationTokenConfig, VarInt,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, ConnectionIdGenerator, DatagramEvent, Dir,
+    EcnCodepoint, Endpoint, Event, ReadError, ServerConfig, StreamEvent, StreamId, Transmit, VarInt,
 };
-use rand::Rng;
 use tcp::Decision;
 use units::{Instant, Streams};
 use wire::ip::{self, Protocol, v4};
@@ -32,10 +31,11 @@ use wire::udp::Datagram;
 use wire::{Oddity, Payload, Transport as Carried};
 use workload::{Counters, Ends, ObservedRecord};
 
-use self::crypto::{NumberKey, Plain};
+use self::config::{FIRST_ID_LEN, Identities, endpoint_config, server_config, transport_config};
+use self::crypto::Plain;
 use self::receiver::Receiver;
 pub use self::settings::{QuinnCongestion, QuinnSettings};
-use self::watch::{Log, SharedLog, Watched, probe_timeouts};
+use self::watch::{Log, SharedLog, probe_timeouts};
 use crate::entry::{Entry, Member, Transport};
 use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
@@ -437,65 +437,6 @@ const fn words(reason: &ConnectionError) -> &'static str {
     }
 }
 
-/// quinn's defaults, with the controller that the host chose and a log.
-fn transport_config(setup: &Setup, log: &SharedLog) -> TransportConfig {
-    let mut config = TransportConfig::default();
-    let inner = setup.quinn.controllers();
-    config.congestion_controller_factory(Arc::new(Watched { inner, log: Arc::clone(log) }));
-    config.enable_segmentation_offload(false);
-    config
-}
-
-fn server_config(streams: &Streams, transport: Arc<TransportConfig>, plain: Plain) -> ServerConfig {
-    let key = Arc::new(NumberKey(streams.number("token")));
-    let mut config = ServerConfig::new(Arc::new(plain), key);
-    let mut tokens = ValidationTokenConfig::default();
-    // A token is for the next connection, of which there is none; and it would have the system's time in it.
-    tokens.sent(0);
-    config.transport_config(transport).validation_token_config(tokens);
-    config
-}
-
-fn endpoint_config(streams: &Streams, mtu: u64) -> EndpointConfig {
-    let mut config = EndpointConfig::new(Arc::new(NumberKey(streams.number("reset"))));
-    let mut seed = [0; 32];
-    streams.stream("endpoint").fill_bytes(&mut seed);
-    let ids = streams.clone();
-    config.rng_seed(Some(seed)).cid_generator(move || Box::new(Identities::new(&ids, "identities", ID_LEN)));
-    // Less than 1200 is refused, and nothing of QUIC passes such a link (RFC 9000 §14).
-    let payload = mtu.saturating_sub(IPV4_AND_UDP).min(u64::from(LARGEST_PAYLOAD)) as u16;
-    let _ = config.max_udp_payload_size(payload);
-    config
-}
-
-/// Connection IDs from a stream of their own.
-struct Identities {
-    stream: units::Stream,
-    len: usize,
-}
-
-impl Identities {
-    fn new(streams: &Streams, name: &str, len: usize) -> Self {
-        Self { stream: streams.stream(name), len }
-    }
-}
-
-impl ConnectionIdGenerator for Identities {
-    fn generate_cid(&mut self) -> ConnectionId {
-        let mut bytes = [0; FIRST_ID_LEN];
-        self.stream.fill_bytes(&mut bytes);
-        ConnectionId::new(&bytes[..self.len])
-    }
-
-    fn cid_len(&self) -> usize {
-        self.len
-    }
-
-    fn cid_lifetime(&self) -> Option<std::time::Duration> {
-        None
-    }
-}
-
 /// The datagram in an IPv4 packet for this host, who sent it, and its ECN field; nothing where a checksum is wrong.
 fn read_datagram(packet: &[u8], setup: &Setup) -> Option<(SocketAddr, Option<EcnCodepoint>, Datagram)> {
     let parsed = wire::parse(packet).ok()?;
@@ -509,13 +450,7 @@ fn read_datagram(packet: &[u8], setup: &Setup) -> Option<(SocketAddr, Option<Ecn
     Some((from, EcnCodepoint::from_bits(header.traffic_class & ECN_BITS), datagram))
 }
 
-/// Headers of a datagram.
-const IPV4_AND_UDP: u64 = 20 + 8;
-/// RFC 9000 §18.2: the largest max_udp_payload_size.
-const LARGEST_PAYLOAD: u16 = 65_527;
 /// RFC 3168 §5: ECN is the low two bits.
 const ECN_BITS: u8 = 0b11;
 /// Length of connection IDs, as quinn's own generator makes them.
 const ID_LEN: usize = 8;
-/// The longest that there can be (RFC 9000 §17.2), as quinn's clients make the first.
-const FIRST_ID_LEN: usize = 20;
