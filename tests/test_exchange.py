@@ -200,3 +200,16 @@ between = ["server", "mobile"]
 down = { propagation = "50 ms" }
 up = { rate = "2 Mbit/s", propagation = "50 ms" }
 """
+
+
+def test_qlog_of_quinn_has_its_datagrams_and_windows(tmp_path: Path) -> None:
+    run = api.run("quic-gprs", overrides={"record.tables": ["segments", "tcp"]})
+    (path,) = api.export(run, "qlog", tmp_path)
+    (trace,) = json.loads(path.read_text())["traces"]
+    assert trace["common_fields"]["protocol_type"] == ["QUIC"]
+    names = [event["name"] for event in trace["events"]]
+    sent = [row for row in of_sender(run) if row["direction"] == "sent"]
+    assert names.count("transport:packet_sent") == len(sent)
+    windows = [event["data"].get("congestion_window") for event in trace["events"] if "metrics" in event["name"]]
+    assert len({window for window in windows if window}) > 5
+    assert all("frames" not in event["data"] for event in trace["events"])
