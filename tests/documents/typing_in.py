@@ -35,6 +35,7 @@ _NOT_HERE: Final = {
     r"ssh://|my-lab\.toml": "needs other machines (tests/test_machines.py has them)",
     r"^pip install|^uv ": "installs a package",
     r"tcp://head:": "needs a scheduler of Dask (tests/test_cluster.py has one)",
+    r"study (?:stacks|cheskis2006|all)\b": "takes minutes; tests of studies have short forms",
     r"chromium": "opens a window",
     r"^studies/stacks/programs/build|results/stacks-programs": "builds stacks of others, over the Internet",
     r"^cargo ": "builds Rust",
