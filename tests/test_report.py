@@ -160,3 +160,13 @@ up = { rate = "4 Mbit/s", propagation = "20 ms" }
 [record]
 tables = ["segments", "tcp", "packets", "queue"]
 """
+
+
+def test_a_folder_of_results_is_a_page_of_all_and_others_name_them(lasthop: Lasthop, tmp_path: Path) -> None:
+    for name in ("taba", "delayed"):
+        assert lasthop("run", "quickstart", "--out", f"results/fetch/{name}").status == 0
+    assert lasthop("report", "results/fetch").status == 0
+    assert (tmp_path / "results" / "fetch" / "report.html").is_file()
+    refused = lasthop("explain", "results/fetch")
+    assert refused.status == 2
+    assert "results/fetch/delayed, results/fetch/taba" in refused.err
