@@ -27,10 +27,17 @@ COMMANDS = [
 ]
 
 
-def test_every_public_name_is_there_and_at_home() -> None:
-    for name in lasthop.__all__:
-        assert getattr(lasthop, name) is not None, name
-    assert sorted(lasthop.__all__) == dir(lasthop)
+@pytest.mark.parametrize("package", ["lasthop", "lasthop.plots"])
+def test_every_public_name_is_there_and_at_home(package: str) -> None:
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        assert getattr(module, name) is not None, name
+    assert sorted(module.__all__) == dir(module)
+
+
+def test_explanations_and_pages_do_without_matplotlib() -> None:
+    code = "import sys, lasthop.explanation, lasthop.report; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -38,7 +45,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = lasthop.runn
 
 
-@pytest.mark.parametrize("package", ["lasthop.study", "lasthop.results", "lasthop.stats", "lasthop.plots"])
+@pytest.mark.parametrize("package", ["lasthop.study", "lasthop.results", "lasthop.stats"])
 def test_what_a_package_lists_is_what_it_has(package: str) -> None:
     module = importlib.import_module(package)
     listed = set(module.__all__)

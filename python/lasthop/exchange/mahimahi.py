@@ -19,6 +19,7 @@ from lasthop.errors import InputError, naming
 from lasthop.exchange.file_format import Format, Result, Written, file_name
 from lasthop.plots.columns import Columns
 from lasthop.plots.flow import DROPPED
+from lasthop.plots.source import columns_of
 
 OPPORTUNITY_BYTES: Final = 1504
 """Bytes of one line of a trace: 1500, and four of the TUN device's header."""
@@ -29,7 +30,7 @@ MS: Final = 1e6
 
 def files(result: Result) -> Iterator[Written]:
     """Yield one log for each link direction with packets. Only mm-link itself logs opportunities."""
-    packets = Columns("packets", result.source.table("packets"))
+    packets = columns_of(result.source, "packets")
     places = dict.fromkeys(zip(packets.texts("link"), packets.texts("direction"), strict=True))
     for link, direction in places:
         here = packets.equal("link", str(link)).equal("direction", str(direction))

@@ -14,9 +14,9 @@ from typing import Any, Final
 from lasthop.errors import InputError
 from lasthop.experiments.sweeps import INDEX_FILE as SWEEP_FILE
 from lasthop.experiments.sweeps import read_sweep_index
+from lasthop.experiments.totals import Rivals, fairness, rivals_of, throughput
 from lasthop.results import open_run
 from lasthop.results.folder import INDEX_FILE, check_is_result
-from lasthop.stats import jain_index
 from lasthop.study import StudyResult, open_study
 
 STUDY_FILE: Final = "study.json"
@@ -127,17 +127,16 @@ def _kind_of(path: Path) -> str:
 
 
 def _read_run(path: Path) -> Measures:
-    summary = open_run(path).summary
-    return dict(_of_summary(summary))
+    run = open_run(path)
+    return dict(_of_summary(run.summary, rivals_of(run.specification)))
 
 
-def _of_summary(summary: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Value]]:
+def _of_summary(summary: Mapping[str, Any], rivals: Rivals) -> Iterator[tuple[tuple[str, str], Value]]:
     for flow in summary["flows"]:
         yield from _of(str(flow["flow"]), flow, FLOW_MEASURES)
-    rates = [flow["throughput_Bps"] for flow in summary["flows"] if flow["throughput_Bps"] is not None]
-    if len(rates) > 1:
-        yield (ALL_FLOWS, "throughput_Bps"), Value(sum(rates))
-        yield (ALL_FLOWS, "fairness"), Value(jain_index(rates))
+    if len(summary["flows"]) > 1:
+        totals = {"throughput_Bps": throughput(summary), "fairness": fairness(summary, rivals)}
+        yield from _of(ALL_FLOWS, totals, tuple(totals))
     for link in summary["links"]:
         yield from _of(f"{link['link']}.{link['direction']}", link, LINK_MEASURES)
 

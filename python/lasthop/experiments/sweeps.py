@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 from lasthop import _native
 from lasthop.entry_points import entry_point
 from lasthop.errors import InputError, RunError, naming
+from lasthop.experiments.totals import NO_RIVALS, Rivals, fairness, rivals_of, throughput
 from lasthop.parallel import processors
 from lasthop.provenance import machine, versions
 from lasthop.scenario import RECORD_NOTHING, Given, Scenario, check_virtual_time, scenario_of
-from lasthop.stats import Spread, are_alike, jain_index, spread
+from lasthop.stats import Spread, are_alike, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,16 +55,17 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One point of the grid: the value on each axis, and the summaries of its runs."""
+    """One point of the grid: the value on each axis, the summaries of its runs, and the flows that compete in them."""
 
     values: tuple[str, ...]
     seeds: tuple[int, ...]
     summaries: tuple[Mapping[str, Any], ...]
+    rivals: Rivals = NO_RIVALS
 
     @property
     def measures(self) -> dict[str, Spread]:
         """The spread over the seeds of each measure that all runs of the case have."""
-        found = [measured(summary) for summary in self.summaries]
+        found = [measured(summary, self.rivals) for summary in self.summaries]
         return {key: spread([each[key] for each in found]) for key in found[0] if all(key in each for each in found)}
 
     @property
@@ -164,8 +166,13 @@ def sweep(
     with _told(tick, progress=progress) as telling:
         summaries = _run_all(cases, seeds, jobs or processors(), telling)
     made = (
-        Case(point, seeds, tuple(summaries[place * replications : (place + 1) * replications]))
-        for place, point in enumerate(points)
+        Case(
+            point,
+            seeds,
+            tuple(summaries[place * replications : (place + 1) * replications]),
+            rivals_of(case.specification),
+        )
+        for place, (point, case) in enumerate(zip(points, cases, strict=True))
     )
     return Sweep(cases[0].name, grid, tuple(made))
 
@@ -212,14 +219,16 @@ def parse_axis(text: str) -> Axis:
     return Axis(path.strip(), values)
 
 
-def measured(summary: Mapping[str, Any]) -> dict[str, float]:
-    """Return the measures of a run over all its flows, without those that it does not have."""
+def measured(summary: Mapping[str, Any], rivals: Rivals = NO_RIVALS) -> dict[str, float]:
+    """Return the measures of a run over all its flows, without those that it does not have.
+
+    The throughput is of all flows over one period (`totals.period_of`), the fairness that of `rivals`.
+    """
     flows, links = summary["flows"], summary["links"]
-    rates = [flow["throughput_Bps"] for flow in flows if flow["throughput_Bps"] is not None]
     found: dict[str, float | None] = {
-        "throughput_Bps": sum(rates) if rates else None,
+        "throughput_Bps": throughput(summary),
         "elapsed_s": max((flow["elapsed_s"] for flow in flows if flow["elapsed_s"] is not None), default=None),
-        "fairness": jain_index(rates) if len(rates) > 1 else None,
+        "fairness": fairness(summary, rivals),
         "retransmissions": sum(flow["retransmissions"] for flow in flows),
         "unnecessary_retransmissions": sum(flow["unnecessary_retransmissions"] for flow in flows),
         "timeouts": sum(flow["timeouts"] for flow in flows),

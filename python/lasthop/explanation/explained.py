@@ -10,7 +10,7 @@ from lasthop.explanation.causes import Cause, causes
 from lasthop.explanation.connection import Connection, connections
 from lasthop.explanation.story import Event, story
 from lasthop.explanation.time_shares import TimeShare, time_shares
-from lasthop.plots.source import Source
+from lasthop.plots.source import ReadOnce, Source
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ def explain(source: Source, flow: str | None = None) -> list[Explanation]:
             f"the explanation of a run needs its table 'segments', which is not there (there are: {recorded})",
             help='run it again with --set \'record.tables=["segments", "tcp", "packets"]\'',
         )
-    found = [_explained(source, connection) for connection in connections(source, flow)]
+    read = ReadOnce(source)
+    found = [_explained(read, connection) for connection in connections(read, flow)]
     if not found:
         raise InputError(
             "there is no TCP connection to explain", help="datagrams have no retransmissions; see `lasthop plot`"

@@ -2,8 +2,9 @@
 
 All files go into a sibling folder `.NAME.partial-PID` first, and one rename puts it in place. So a folder of the right
 name is always whole, and a killed run leaves only its `.partial` folder, which the next run to the same place removes.
-A folder that is no result is never touched, and files that lasthop did not write (a note, a picture) are never deleted:
-they move to the folder of the new result.
+A folder that is no result is never touched, and files that lasthop did not write (a note, a photograph) are never
+deleted: they move to the folder of the new result. What lasthop drew of the old result, pictures and a page, goes with
+it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lasthop.errors import InputError
+from lasthop.results.drawings import is_drawing
 
 INDEX_FILE = "run.json"
 """The file that marks a folder as the result of a run, written last."""
@@ -165,8 +167,9 @@ def _put_in_place(partial: Path, target: Path) -> None:
             replaced.rename(target)
         raise
     if replaced.exists():
-        _move_along({path for path in replaced.iterdir() if path.name not in own}, target)
-        _remove(replaced, own)
+        drawn = [path.name for path in replaced.iterdir() if is_drawing(path)]
+        _move_along({path for path in replaced.iterdir() if path.name not in (*own, *drawn)}, target)
+        _remove(replaced, (*own, *drawn))
 
 
 def _move_along(files: Iterable[Path], target: Path) -> None:

@@ -15,6 +15,7 @@ from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, sha256_of, versions
 from lasthop.results.folder import check_is_result, whole_folder
 from lasthop.results.html import summary_html
+from lasthop.results.stored_table import StoredTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -166,16 +167,13 @@ class RunResult:
 
         Raises InputError, which says how to record it, if the run has no such table, or if its file is damaged.
         """
+        return self.stored(name).read()  # read_table() would load pyarrow.dataset, and pandas with it
+
+    def stored(self, name: str) -> StoredTable:
+        """Return a recorded table whose columns are read when they are asked for. Raises what `table` does."""
         if name not in self.table_names:
             raise _not_recorded(name, self.table_names, str(self.path))
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        path = self.path / f"{name}.parquet"
-        try:
-            return pq.ParquetFile(path).read()  # read_table() would load pyarrow.dataset, and pandas with it
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"is damaged: {error}", file=str(path), help="run the scenario again") from error
+        return StoredTable(self.path / f"{name}.parquet")
 
     def plot(self, kind: str, **view: Any) -> Figure:
         """Draw a picture, as `lasthop plot` does: `kind` is "time-sequence", "cwnd", …

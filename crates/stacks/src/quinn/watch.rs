@@ -64,6 +64,8 @@ impl Log {
             rttvar: None,
             rto: Duration::ZERO,
             phase: if slow_start { "slow_start" } else { "congestion_avoidance" },
+            pipe: Bytes(self.in_flight),
+            model: None,
         };
         self.records.push(ObservedRecord { place: self.acked as i64, record });
     }

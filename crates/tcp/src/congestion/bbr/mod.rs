@@ -442,6 +442,19 @@ impl PathModel for Bbr {
     fn limits_itself(&self) -> bool {
         matches!(self.mode, Mode::ProbeRtt { .. })
     }
+
+    fn state(&self) -> &'static str {
+        match self.mode {
+            Mode::Startup => "startup",
+            Mode::Drain => "drain",
+            Mode::ProbeBw { .. } => "probe_bw",
+            Mode::ProbeRtt { .. } => "probe_rtt",
+        }
+    }
+
+    fn bandwidth(&self) -> Rate {
+        Self::bandwidth(self)
+    }
 }
 
 /// The rate of a sample that tells one.
