@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from lasthop.errors import InputError
 from lasthop.plots import Tables, View, draw
 from lasthop.plots.flow import DROPPED, HOLD_SINGLE_PACKETS, HOLD_THE_LINK, sack_blocks
-from lasthop.plots.queue import mean_and_longest
+from lasthop.plots.queue_lengths import mean_and_longest
 from lasthop.plots.style import note_of
 from plots.modem_run import QUEUE_LIMIT, SEGMENT, SEGMENTS, ModemRun
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lasthop.errors import InputError
 
@@ -49,6 +48,11 @@ class Columns:
         self._table = table
         self._rows: Rows | None = None
         self._decoded: dict[tuple[str, str], Any] = {}
+
+    @classmethod
+    def empty(cls, columns: Sequence[str]) -> Columns:
+        """A table without rows."""
+        return cls("", pa.table({name: pa.array([], pa.float64()) for name in columns}))
 
     def __len__(self) -> int:
         return int(self._table.num_rows) if self._rows is None else len(self._rows)
@@ -147,28 +151,37 @@ class Columns:
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats:
-    numbers = _one_chunk(pc.cast(column, pa.float64(), safe=False))
-    values = np.frombuffer(numbers.buffers()[1], np.float64, len(numbers), numbers.offset * 8)
-    return np.where(_valid(numbers), values, np.nan)
+    numbers = _one_chunk(_cast(column, pa.float64(), (pa.int64(),)))
+    kind = np.int64 if pa.types.is_int64(numbers.type) else np.float64
+    values = np.frombuffer(numbers.buffers()[1], kind, len(numbers), numbers.offset * 8)
+    return np.where(_valid(numbers), values, np.nan) if numbers.null_count else values.astype(np.float64, copy=False)
 
 
 def _flags(column: pa.ChunkedArray) -> Booleans:
-    flags = _one_chunk(pc.cast(column, pa.bool_()))
+    flags = _one_chunk(_cast(column, pa.bool_()))
     return _valid(flags) & _unpacked(flags.buffers()[1], flags)
 
 
 def _encoded(column: pa.ChunkedArray) -> Encoding:
     """The place of each text among the distinct ones, −1 where it is null, and these."""
-    if not pa.types.is_dictionary(column.type):
-        column = pc.cast(column, pa.string())
-        column = column.dictionary_encode()
+    if not (pa.types.is_dictionary(column.type) and pa.types.is_int32(column.type.index_type)):
+        column = _cast(column, pa.string()).dictionary_encode()
     encoded = _one_chunk(column.unify_dictionaries())
-    indices = encoded.indices.cast(pa.int32())
+    indices = encoded.indices
     places = np.frombuffer(indices.buffers()[1], np.int32, len(indices), indices.offset * 4)
     return np.where(_valid(encoded), places, -1), [str(text) for text in encoded.dictionary.to_pylist()]
 
 
 # What pyarrow does by to_numpy(), array() and scalar() loads pandas first; that takes longer than much of a picture.
+
+
+def _cast(column: pa.ChunkedArray, to: pa.DataType, as_well: tuple[pa.DataType, ...] = ()) -> pa.ChunkedArray:
+    """The column in a type, or as it is if it has that type or one of the others."""
+    if column.type in (to, *as_well):
+        return column
+    import pyarrow.compute as pc  # which takes a tenth of a second, and the columns of runs do not need it
+
+    return pc.cast(column, to, safe=False)
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:

@@ -130,6 +130,10 @@ class FlowTables:
         """Times at which the sender sent or received a packet, in seconds."""
         return self._at_sender.seconds("time_ns")
 
+    def segments(self) -> Columns:
+        """All its packets, at both ends."""
+        return self._segments
+
     def at_sender(self) -> Columns:
         """The packets that the sender sent or received."""
         return self._at_sender

@@ -15,7 +15,8 @@ from lasthop.plots.axes import Scale, scale_of, set_amount_axis, set_time_axis
 from lasthop.plots.columns import Floats
 from lasthop.plots.delivery import arrivals
 from lasthop.plots.kind import View
-from lasthop.plots.queue import SHORT_TIMES, Queue, mean_and_longest, read_queues
+from lasthop.plots.queue import SHORT_TIMES
+from lasthop.plots.queue_lengths import Queue, mean_and_longest, read_queues
 from lasthop.plots.runs import Drawn, flows_of_runs, look_of
 from lasthop.plots.source import ReadOnce, Source
 from lasthop.plots.span import Span, round_edges, span_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
@@ -21,10 +20,11 @@ from lasthop.plots.axes import (
     set_title,
     set_title_above_all,
 )
-from lasthop.plots.columns import Columns, Floats
+from lasthop.plots.columns import Floats
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.queue_limit import QueueLimit, limits_of
-from lasthop.plots.source import Source, columns_of
+from lasthop.plots.queue_lengths import Queue, mean_and_longest, read_queues
+from lasthop.plots.queue_limit import QueueLimit
+from lasthop.plots.source import Source
 from lasthop.plots.span import Span, round_edges, span_of
 
 HEIGHT_IN: Final = 2.1
@@ -45,56 +45,6 @@ SHORT_TIMES: Final = 240
 
 ROOM: Final = 1.6
 """Up to this multiple of the longest queue a limit is drawn; a higher one is only named, or the queue would be flat."""
-
-QUEUE_DROP: Final = "queue_drop"
-
-
-@dataclass(frozen=True)
-class Queue:
-    """One queue: its length from each time until the next, RED's average, and the length at each drop.
-
-    Lengths are in packets, or in bytes where `limit` is. Of several changes at one time only the last is kept.
-    """
-
-    link: str
-    direction: str
-    time: Floats
-    packets: Floats
-    bytes: Floats
-    average_time: Floats
-    average: Floats
-    drop_time: Floats
-    drop_behind: Floats
-    limit: QueueLimit | None = None
-
-    @property
-    def name(self) -> str:
-        """Its name in options, such as "lasthop.down"."""
-        return f"{self.link}.{self.direction}"
-
-    @property
-    def in_bytes(self) -> bool:
-        """Whether its limit, and so its axis, is in bytes. An average is in packets."""
-        return self.limit is not None and self.limit.in_bytes and not len(self.average)
-
-    @property
-    def length(self) -> Floats:
-        """Its length from each time on, in the unit of its axis."""
-        return self.bytes if self.in_bytes else self.packets
-
-    @property
-    def length_at_drops(self) -> Floats:
-        """Its length at each drop, in the unit of its axis."""
-        if not self.in_bytes:
-            return self.drop_behind
-        # A queue may refuse a packet at a time at which another leaves: the longer of both lengths is what it met.
-        held = np.concatenate([[0.0], self.bytes])
-        before, after = (np.searchsorted(self.time, self.drop_time, side=side) for side in ("left", "right"))
-        return np.asarray(np.maximum(held[before], held[after]))
-
-    def highest(self) -> float:
-        """The largest number of packets in the queue, also at a drop."""
-        return float(max(self.packets.max(initial=0), self.drop_behind.max(initial=0)))
 
 
 def draw(source: Source, view: View) -> Figure:
@@ -150,37 +100,6 @@ def _note(left_out: list[Queue]) -> str:
     which = style.listed([queue.name for queue in left_out])
     what = f"{len(left_out)} queues" if len(left_out) > 1 else "a queue"
     return f"Left out: {which} ({what} of at most {longest:g} packets{lost}; --link draws it)"
-
-
-def read_queues(source: Source) -> list[Queue]:
-    """All queues, in the order in which they were first used."""
-    rows = columns_of(source, "queue")
-    drops = None
-    if "packets" in source.table_names:
-        drops = columns_of(source, "packets").equal("fate", QUEUE_DROP)
-    names = dict.fromkeys(zip(rows.texts("link"), rows.texts("direction"), strict=True))
-    limits = limits_of(source)
-    return [_read_one(rows, drops, str(link), str(way), limits.get(f"{link}.{way}")) for link, way in names]
-
-
-def _read_one(rows: Columns, drops: Columns | None, link: str, direction: str, limit: QueueLimit | None) -> Queue:
-    here = rows.equal("link", link).equal("direction", direction)
-    time = here.numbers("time_ns")
-    settled = here.where(np.append(time[1:] != time[:-1], True))
-    averaged = here.where(here.known("average"))
-    lost = None if drops is None else drops.equal("link", link).equal("direction", direction)
-    return Queue(
-        link,
-        direction,
-        time=settled.seconds("time_ns"),
-        packets=settled.numbers("packets"),
-        bytes=settled.numbers("bytes"),
-        average_time=averaged.seconds("time_ns"),
-        average=averaged.numbers("average"),
-        drop_time=np.empty(0) if lost is None else lost.seconds("entered_ns"),
-        drop_behind=np.empty(0) if lost is None else lost.numbers("behind"),
-        limit=limit,
-    )
 
 
 def _draw_panel(axes: Axes, queue: Queue, span: Span) -> None:
@@ -242,20 +161,6 @@ def _draw_summary(axes: Axes, time: Floats, length: Floats, span: Span) -> None:
     short = style.seconds_in_words(float(edges[1] - edges[0]))
     axes.stairs(longest, edges, fill=True, color=style.CYAN, alpha=0.35, label=f"longest in {short}")
     axes.stairs(mean, edges, baseline=None, color=style.BLUE, linewidth=0.9, label=f"mean of {short}")
-
-
-def mean_and_longest(time: Floats, packets: Floats, edges: Floats) -> tuple[Floats, Floats]:
-    """The mean over time and the longest of a queue that had `packets` from `time` on, for each two edges.
-
-    Before the first time it was empty.
-    """
-    area = np.concatenate([[0.0], np.cumsum(packets[:-1] * np.diff(time))])
-    mean = np.diff(np.interp(edges, time, area)) / np.diff(edges)
-    at_start = np.searchsorted(time, edges[:-1], side="right")
-    longest = np.concatenate([[0.0], packets])[at_start]
-    inside = (time >= edges[0]) & (time < edges[-1])
-    np.maximum.at(longest, np.searchsorted(edges, time[inside], side="right") - 1, packets[inside])
-    return mean, longest
 
 
 KIND: Final = Kind(

@@ -37,7 +37,7 @@ class Drawn:
 
 def flows_of_runs(source: Source, view: View, kind: str, needs: tuple[str, ...]) -> tuple[list[Drawn], str]:
     """Return the view's flow (or all flows) of the run and of those beside it, and a note on those left out."""
-    runs = _named(source, view)
+    runs = named_runs(source, view)
     found = []
     for place, (name, run) in enumerate(runs):
         check_tables(run, kind, needs)
@@ -91,7 +91,8 @@ def each_delay(drawn: list[Drawn]) -> Iterator[tuple[Drawn, Floats, Floats]]:
         yield one, *delays(one.flow, one.flow.source)
 
 
-def _named(source: Source, view: View) -> list[tuple[str, Source]]:
+def named_runs(source: Source, view: View) -> list[tuple[str, Source]]:
+    """Return the run and those beside it, each with the words for it."""
     runs = [("", source), *view.beside]
     own = getattr(source, "folder_name", "") or source.name
     return [(name or own, ReadOnce(run)) for name, run in runs]

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from lasthop.experiments.sweeps import Axis, Case, Sweep
+from lasthop.experiments.totals import period_of
 from lasthop.plots import style
 from lasthop.plots.output import save
 
@@ -150,7 +151,12 @@ def _title(found: Sweep) -> str:
 
 def _note(found: Sweep, told: Sequence[str], drawn: Sequence[str]) -> str:
     """What the colours are, and the measures that are the same in all cases."""
+    summary, rivals = found.cases[0].summaries[0], found.cases[0].rivals
     notes = []
+    if len(summary["flows"]) > 1:
+        notes.append(f"Throughput: what all {len(summary['flows'])} flows received, {period_of(summary).words}.")
+    if "fairness" in told:
+        notes.append(f"Jain's index: of the {len(rivals.flows)} bulk flows that share {rivals.place}.")
     if len(found.axes) > 1:
         columns, _ = _columns(found)
         named = found.axes[1:2] if columns != [()] else found.axes[1:]

@@ -14,7 +14,7 @@ from lasthop.explanation import Explanation, explain
 from lasthop.plots.columns import NANOSECONDS_PER_SECOND, Columns, Floats, Texts
 from lasthop.plots.delivery import flight, round_trips
 from lasthop.plots.flow import FlowTables, Sent, datagram_flows, flow_names
-from lasthop.plots.queue import read_queues
+from lasthop.plots.queue_lengths import read_queues
 from lasthop.report.packing import Packer
 from lasthop.results import RunResult
 
