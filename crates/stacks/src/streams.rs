@@ -83,8 +83,8 @@ struct Connection {
 }
 
 impl StreamHost {
-    /// A host with an address whose packets have at most `mtu` bytes. `records` says whether [`StreamHost::take_records`]
-    /// is asked for.
+    /// A host with an address whose packets have at most `mtu` bytes. `records` says whether
+    /// [`StreamHost::take_records`] is asked for.
     #[must_use]
     pub fn new(address: Ipv4Addr, mtu: Bytes, streams: Streams, records: bool) -> Self {
         Self {
@@ -342,7 +342,8 @@ impl StreamCounts {
     }
 }
 
-/// Whether a packet of ours (IPv4 without options) carries nothing but an acknowledgment: neither data nor SYN, FIN or RST.
+/// Whether a packet of ours (IPv4 without options) carries nothing but an acknowledgment: neither data nor SYN, FIN or
+/// RST.
 fn is_pure_ack(packet: &[u8]) -> bool {
     const DATA_OFFSET: usize = v4::HEADER_LEN + 12;
     const FLAGS: usize = v4::HEADER_LEN + 13;
