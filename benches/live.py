@@ -34,7 +34,7 @@ from lasthop.scenario import Scenario, parse_scenario
 
 ROOT = Path(__file__).parent.parent
 RUNS = 3
-"""Of whatever varies from run to run the median of so many is told."""
+"""Number of runs whose median is reported, for figures that vary from run to run."""
 SECONDS = 5
 """How long a transfer is measured, after one second that is not."""
 PINGS = 200
@@ -372,7 +372,7 @@ def iperf3_behind(direction: Mapping[str, Any], *options: str) -> float:
 
 
 def iperf3_of(direction: Mapping[str, Any], *options: str) -> dict[str, Any]:
-    """Run iperf3 behind a link to a server outside; return what it tells."""
+    """Run iperf3 behind a link to a server outside; return its output."""
     client = shlex.join(["iperf3", "-J", "-p", PORT, *options])
     output = behind(
         direction, ["sh", "-c", f'{client} -c "$LASTHOP_GATEWAY"'], f"iperf3 -s -1 -p {PORT} --logfile /dev/null"

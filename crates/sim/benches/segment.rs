@@ -108,7 +108,7 @@ fn count(case: &Case, seconds: f64) -> Option<(f64, f64)> {
     Some((collected, String::from_utf8_lossy(&output.stdout).trim().parse().ok()?))
 }
 
-/// Runs a case for so long; how many segments' worth of data was delivered.
+/// Runs a case for a time; returns the data delivered, in segments.
 fn delivered(case: &Case, seconds: f64) -> f64 {
     let spec = (case.spec)(Duration::from_secs_f64(seconds));
     let mss = spec.flows[0].sender.plain.mss.0;

@@ -149,7 +149,7 @@ impl Controller for Watching {
     ) {
         let before = self.inner.window();
         self.inner.on_congestion_event(now, sent, is_persistent, lost_bytes);
-        // quinn tells of every batch; a window is answered for once (RFC 9002 §7.3.2).
+        // quinn reports every batch; a window is answered for once (RFC 9002 §7.3.2).
         let is_answered = self.inner.window() < before;
         let (event, reason) = match (is_persistent, lost_bytes) {
             (true, _) => (Decision::Collapse, "persistent congestion"),

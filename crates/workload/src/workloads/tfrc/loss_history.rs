@@ -98,7 +98,7 @@ impl LossHistory {
         Some(if is_first { NewEvent::First } else { NewEvent::Next })
     }
 
-    /// A closed interval of so many packets: also the one that §6.3.1 puts before the first loss event.
+    /// A closed interval, by its number of packets: also the one that §6.3.1 puts before the first loss event.
     pub fn push(&mut self, length: f64) {
         self.intervals.push_front(length.max(1.0));
         self.intervals.truncate(WEIGHTS.len());
