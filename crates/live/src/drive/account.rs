@@ -50,7 +50,8 @@ impl DriverAccount {
         match self.stalls.longest.first() {
             Some(stall) => blame_of(stall, self.scheduling),
             None => format!(
-                "the driver was at work for {:.0} % of the time, without a stall: take a slower link, or a faster machine",
+                "the driver was at work for {:.0} % of the time, without a stall: take a slower link or a faster \
+                 machine",
                 100.0 * self.busy
             ),
         }

@@ -2,7 +2,8 @@
 //!
 //! `setup.rs` turns the scenario into hosts, `host.rs` sets one up in a namespace, `session.rs` runs them around the
 //! driver, `outcome.rs` computes the results. `bulk.rs` are the senders and receivers of bulk transfers,
-//! `congestion.rs` the congestion control of their sockets, `command.rs` programs of the user, `samples.rs` and `sockets_table.rs` what the kernel's TCP reports.
+//! `congestion.rs` the congestion control of their sockets, `command.rs` programs of the user, `samples.rs` and
+//! `sockets_table.rs` what the kernel's TCP reports.
 
 pub(crate) mod bulk;
 pub(crate) mod command;

@@ -10,9 +10,9 @@ use units::{Duration, Instant};
 /// (sched(7), sched_rt_runtime_us): a pause of 50 ms. Until then nothing else runs on the processor, not even the
 /// programs under test.
 ///
-/// Most of what a busy driver uses is polling. It gives that up first, in the first window in which it uses more than its
-/// share. It leaves the class only when its own work has exceeded the share by [`MOST_SAVED`], and returns when it has
-/// used half of that less: packets come in bursts, and a class that changed with each would be worse than either.
+/// Most of what a busy driver uses is polling. It gives that up first, in the first window in which it uses more than
+/// its share. It leaves the class only when its own work has exceeded the share by [`MOST_SAVED`], and returns when it
+/// has used half of that less: packets come in bursts, and a class that changed with each would be worse than either.
 #[derive(Debug)]
 pub(super) struct Budget {
     /// The share that the thread may use, in thousandths.
@@ -127,8 +127,8 @@ impl Spent {
 
 /// A whole, in thousandths.
 const WHOLE: u64 = 1_000;
-/// The parts of the machine's limit that the drivers of a process use together, and the ends of transfers, in thousandths. All may
-/// be on the same processor, and other processes may have real-time threads too.
+/// The parts of the machine's limit that the drivers of a process use together, and the ends of transfers, in
+/// thousandths. All may be on the same processor, and other processes may have real-time threads too.
 const DRIVERS: u64 = 640;
 const ENDS: u64 = 200;
 /// The length of a window, over which the share of a processor is computed. A receiver that waits for its processor

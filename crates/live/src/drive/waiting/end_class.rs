@@ -9,8 +9,9 @@ use crate::clock::Clock;
 /// The raised class of a sender or a receiver, which it has while it keeps to its budget.
 ///
 /// A receiver that waits for a processor while a train of segments comes finds all of them in the queue. Linux then
-/// assumes a program that does not keep up, and leaves the window at 76 KB for good (`tcp_rcv_space_adjust()`). A sender
-/// that waits lets its buffer run empty, and then fills the congestion window at once, which overflows a short queue.
+/// assumes a program that does not keep up, and leaves the window at 76 KB for good (`tcp_rcv_space_adjust()`). A
+/// sender that waits lets its buffer run empty, and then fills the congestion window at once, which overflows a short
+/// queue.
 #[derive(Debug)]
 pub(crate) struct EndClass {
     clock: Clock,
