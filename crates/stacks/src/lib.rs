@@ -42,6 +42,7 @@ pub use flows::{Assignment, Refusal, hosts};
 pub use host::Host;
 pub use observe::{Observer, observe, observe_program};
 pub use program::Programs;
+pub use quinn::{QuinnCongestion, QuinnSettings};
 pub use registry::{ENTRIES, StackId};
 pub use report::{TransferReport, report_of};
 pub use run::{Run, SetupError};

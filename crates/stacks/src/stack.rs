@@ -9,6 +9,8 @@ use units::{Bytes, FlowId, Instant, Streams};
 use wire::Payload;
 use workload::{Counters, Ends, ObservedRecord};
 
+use crate::quinn::QuinnSettings;
+
 /// A network stack of one host, without input or output.
 ///
 /// Order of calls: after every `handle_*` and every command, [`Stack::poll_transmit`] until it returns `None`; then
@@ -155,6 +157,8 @@ pub struct Setup {
     pub streams: Streams,
     /// The host's profile, for stacks that follow one.
     pub profile: Arc<tcp::Config>,
+    /// The host's settings of quinn, for that stack.
+    pub quinn: QuinnSettings,
     /// Whether [`Stack::take_records`] is called.
     pub records: bool,
 }

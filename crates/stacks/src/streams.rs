@@ -15,6 +15,7 @@ use workload::{Ends, ObservedRecord};
 
 use crate::arrived::Arrived;
 use crate::lasthop::read_segment;
+use crate::quinn::QuinnSettings;
 use crate::registry::StackId;
 use crate::stack::{Phase, Setup, Stack, StackSocket};
 use crate::unreachable;
@@ -236,6 +237,7 @@ impl StreamHost {
             mtu: self.mtu,
             streams: self.streams.below(&self.next.to_string()),
             profile: Arc::clone(profile),
+            quinn: QuinnSettings::DEFAULT,
             records: self.records,
         })
     }

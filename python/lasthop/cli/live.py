@@ -72,12 +72,12 @@ def command(
       lasthop live quickstart
       lasthop live quickstart --repeat 5
       lasthop live live-workloads --out results/live
-      lasthop live scenarios/quickstart.toml --json --out results/live
+      lasthop live quickstart --json --out results/live
       lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
       lasthop live quickstart --in server 'python3 -m http.server 80' -- sh -c 'curl -s $LASTHOP_ADDRESS_SERVER'
 
     A host or a link with `at = "ssh://machine"` is on that machine: lasthop of the same version is started there by
-    ssh, and packets travel as IP in UDP (docs/recipes/several-machines.md).
+    ssh, and packets travel as IP in UDP (lasthop show recipes/several-machines).
 
     A COMMAND that fails makes the run fail (status 1); its own status is in the summary. --out keeps its output.
     """

@@ -7,7 +7,7 @@ use cell::quantity::{Degrees, Metres, Speed};
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use stacks::StackId;
+use stacks::{QuinnSettings, StackId};
 use units::text::{PacketsOrBytes, QueueLimit, REMEDY};
 use units::{Bytes, Duration, Rate};
 
@@ -62,6 +62,9 @@ pub struct Host {
     /// Its network stack; without it, our own TCP in virtual time and the kernel's in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
+    /// Settings of its stack if that is quinn: the congestion control, the first window, 0-RTT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quinn: Option<QuinnSettings>,
     /// So many hosts, all alike: NAME-1, NAME-2, …, which links and flows call NAME-*. Without it there is the one.
     #[schemars(range(min = 1))]
     pub count: Option<u32>,

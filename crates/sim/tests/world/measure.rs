@@ -76,6 +76,17 @@ fn windows_of_a_link_add_up_to_its_totals() {
 }
 
 #[test]
+fn the_acknowledgments_of_a_flow_are_the_packets_of_the_link_back() {
+    let summary = run(pair(slow(), 200_000)).summary;
+    let (flow, up) = (&summary.flows[0], &summary.links[1]);
+    assert_eq!((up.direction.as_str(), up.packets_in), ("up", flow.acks));
+    // Each second segment is acknowledged at least, none of them longer than its headers with options.
+    assert!(
+        2 * flow.acks >= flow.segments_sent && (40 * flow.acks..=80 * flow.acks).contains(&flow.ack_bytes)
+    );
+}
+
+#[test]
 fn packets_that_are_too_long_for_a_link_have_arrived_at_it_in_windows_and_in_the_whole_run() {
     let mut spec = pair(slow(), 0);
     spec.links[0].mtu = Bytes(1000);
