@@ -153,6 +153,7 @@ lint: .venv/.packages web/node_modules/.package-lock.json
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python scripts/checks/line_lengths.py
 	cd web && npx --no-install tsc --noEmit
 
 lock: .venv/.packages

@@ -13,8 +13,8 @@ use crate::registry::StackId;
 use crate::stack::Setup;
 use crate::transfer::TransferEnd;
 
-/// The stack of each node of a specification, by its place there; without one, a host has that of the clock: our own TCP in
-/// virtual time, the kernel's in real time.
+/// The stack of each node of a specification, by its place there; without one, a host has that of the clock: our own
+/// TCP in virtual time, the kernel's in real time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assignment(BTreeMap<NodeId, StackId>);
 
@@ -106,8 +106,8 @@ impl Assignment {
             .collect()
     }
 
-    /// The nodes that need a stack of this crate in virtual time: those with a stack of others, and whoever shares a flow
-    /// with one that needs it. All others stay with the World.
+    /// The nodes that need a stack of this crate in virtual time: those with a stack of others, and whoever shares a
+    /// flow with one that needs it. All others stay with the World.
     ///
     /// # Errors
     /// If a host has the kernel's.

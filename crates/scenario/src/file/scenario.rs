@@ -225,7 +225,8 @@ pub enum Table {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
-    /// The kernel's congestion control, set for each socket; without it, the machine's.
+    /// The kernel's congestion control, set for each socket; without it, that of the flow's profile where the kernel
+    /// has it, and else the machine's.
     pub congestion: Option<String>,
     /// Hosts without a kernel, by name, with a `*` for several: they have the TCP of their profile in a live run too,
     /// and their traffic is simulated. A flow joins two of them or two others.

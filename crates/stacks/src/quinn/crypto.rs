@@ -20,8 +20,8 @@ use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErr
 
 /// An end's configuration.
 pub(super) struct Plain {
-    /// Whether its connections have 0-RTT keys, as TLS has after an earlier connection: a client offers them, a server takes
-    /// them from a client that does.
+    /// Whether its connections have 0-RTT keys, as TLS has after an earlier connection: a client offers them, a server
+    /// takes them from a client that does.
     pub(super) zero_rtt: bool,
 }
 
@@ -71,8 +71,8 @@ const SERVER_HELLO_LEN: usize = 86;
 const SERVER_FLIGHT_LEN: usize = 20 + 1200 + 80 + 32;
 const FINISHED_LEN: usize = 32;
 
-/// The same of a resumed connection (RFC 8446 §2.2): the client's hello has a ticket, as long as rustls makes them, and its
-/// binder; the server sends its extensions and finish alone.
+/// The same of a resumed connection (RFC 8446 §2.2): the client's hello has a ticket, as long as rustls makes them, and
+/// its binder; the server sends its extensions and finish alone.
 const RESUMING_HELLO_LEN: usize = CLIENT_HELLO_LEN + 180 + 40;
 const RESUMED_FLIGHT_LEN: usize = 20 + 32;
 
@@ -147,8 +147,8 @@ impl Handshake {
     }
 }
 
-/// Appends a message of `len` bytes and, in front of them, transport parameters; the first of the bytes says whether the
-/// connection resumes an earlier one.
+/// Appends a message of `len` bytes and, in front of them, transport parameters; the first of the bytes says whether
+/// the connection resumes an earlier one.
 fn write_message(out: &mut Vec<u8>, kind: u8, parameters: &[u8], len: usize, resumes: bool) {
     let parameters_len = u16::try_from(parameters.len()).expect("transport parameters are short");
     let body = 2 + parameters.len() + len;
@@ -210,7 +210,8 @@ impl Session for Handshake {
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
-        // Before the server's come, those that it had in the earlier connection: the same as ours, for both have quinn's.
+        // Before the server's come, those that it had in the earlier connection: the same as ours, for both have
+        // quinn's.
         let remembered = (self.side.is_client() && self.zero_rtt).then_some(&self.parameters);
         let Some(bytes) = self.peer.as_ref().or(remembered) else { return Ok(None) };
         Ok(Some(TransportParameters::read(self.side, &mut &bytes[..])?))

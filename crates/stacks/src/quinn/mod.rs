@@ -1,9 +1,10 @@
 //! quinn: QUIC (RFC 9000, RFC 9002), as its sans-I/O crate `quinn-proto` has it, with quinn's defaults.
 //!
-//! A socket is an endpoint of quinn's with one connection. Each side that writes opens one unidirectional stream. Whose stream
-//! was acknowledged to its end, and who has read the peer's to its end if the peer has written, closes the connection. Times are arguments; connection IDs and quinn's generator are seeded from the
-//! run's streams; `crypto.rs` stands in for TLS and has no secrets. So a run repeats to the bit. `watch.rs` hears what the
-//! congestion controller decides; `receiver.rs` makes a receiver misbehave, where the profile's ACK policy does.
+//! A socket is an endpoint of quinn's with one connection. Each side that writes opens one unidirectional stream. Whose
+//! stream was acknowledged to its end, and who has read the peer's to its end if the peer has written, closes the
+//! connection. Times are arguments; connection IDs and quinn's generator are seeded from the run's streams; `crypto.rs`
+//! stands in for TLS and has no secrets. So a run repeats to the bit. `watch.rs` hears what the congestion controller
+//! decides; `receiver.rs` makes a receiver misbehave, where the profile's ACK policy does.
 //!
 //! What TCP has acknowledged and QUIC has not shown is read from the stack: [`Counters`].
 

@@ -43,8 +43,8 @@ impl QuinnSettings {
 
     /// What makes the controllers of its connections.
     ///
-    /// quinn's BBR draws the first place of its gain cycle from a generator of the machine's. Only the pacing rate that it
-    /// reports depends on it: quinn paces by the window, and records here do not have that rate.
+    /// quinn's BBR draws the first place of its gain cycle from a generator of the machine's. Only the pacing rate that
+    /// it reports depends on it: quinn paces by the window, and records here do not have that rate.
     pub(super) fn controllers(&self) -> Arc<dyn ControllerFactory + Send + Sync> {
         macro_rules! with_window {
             ($config:ty) => {{

@@ -99,7 +99,7 @@ impl Bottleneck {
             .collect()
     }
 
-    /// Goes on until the model is in a phase.
+    /// Continues until the model is in a phase.
     fn until(&mut self, bbr: &mut Bbr3, phase: Phase) {
         for _ in 0..200 {
             self.round(bbr);
