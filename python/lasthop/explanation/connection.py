@@ -5,10 +5,12 @@ Times are seconds from the start of the run, sequence numbers relative (1 is the
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
@@ -154,6 +156,20 @@ class Connection:
         return [copy for copy in self.copies if copy.retransmission and since <= copy.time < until]
 
     @cached_property
+    def _sent_by(self) -> tuple[list[float], list[int]]:
+        """The times of the copies, and the end of the data sent by then."""
+        return [copy.time for copy in self.copies], list(accumulate((copy.end for copy in self.copies), max))
+
+    @cached_property
+    def _acknowledged_by(self) -> tuple[list[float], list[int]]:
+        """The times of the acknowledgments, and the end of the data acknowledged by then."""
+        return [time for time, _ in self.acks], list(accumulate((ack for _, ack in self.acks), max))
+
+    def repaired(self, before: Copy, later: Copy) -> bool:
+        """Whether all data sent until the copy `before` were acknowledged when the `later` one was sent."""
+        return _by(self._acknowledged_by, later.time) >= _by(self._sent_by, before.time)
+
+    @cached_property
     def best_round_trip(self) -> float | None:
         """The shortest time from a segment that was sent once to the ACK that first covered it, in seconds."""
         ack_times = np.array([time for time, _ in self.acks])
@@ -167,6 +183,12 @@ class Connection:
                 trip = float(ack_times[place]) - start[0].time
                 best = trip if best is None else min(best, trip)
         return best
+
+
+def _by(history: tuple[list[float], list[int]], time: float) -> int:
+    """Return the last value of a history at `time`; 0 before it begins."""
+    place = bisect_right(history[0], time)
+    return history[1][place - 1] if place else 0
 
 
 def connections(source: Source, flow: str | None = None) -> Iterator[Connection]:
@@ -215,7 +237,8 @@ class _Reader:
         received = segments.equal("host", self._receiver).equal("direction", "received")
         arrived = dict(zip(received.numbers("packet").astype(int), received.seconds("time_ns"), strict=True))
         sent = segments.equal("host", self._sender).equal("direction", "sent")
-        sent = sent.where((sent.numbers("len") > 0) | np.isin(sent.texts("kind").astype(str), ("syn", "fin")))
+        takes_numbers = np.isin(sent.texts("kind").astype(str), ("syn", "fin", "retransmission"))
+        sent = sent.where((sent.numbers("len") > 0) | takes_numbers)
         judged = sent.known("needless")
         rows = zip(
             sent.numbers("packet").astype(int),
