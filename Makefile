@@ -13,13 +13,14 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 # What every report carries inside; see web/.
 VIEWER := python/lasthop/report/viewer.js
 
-.PHONY: help setup packages viewer demo test test-fast same-bytes soak fuzz fuzz-again bench live-bench record format lint lock clean
+.PHONY: help setup packages viewer demo test test-fast mutants same-bytes soak fuzz fuzz-again bench live-bench record format lint lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    set everything up, run a paper's baseline table, draw it, and try one transfer between real kernels"
 	@echo "make test    set everything up and run all tests"
 	@echo "make test-fast   the tests that take no long time: without real time, notebooks and the longest suites"
+	@echo "make mutants which of 500 changes of tcp, link and sim do their tests catch? (ARGUMENTS='--sample 30 --only cubic')"
 	@echo "make same-bytes  hold the optimised build against the one with assertions: the same bytes of 250 scenarios"
 	@echo "make soak    a million connections over bad pipes, every stream byte for byte (COUNT=n for n of them)"
 	@echo "make fuzz    fuzz every target for 20 s (SECONDS=n; RUNS=n for n executions each; TARGETS='endpoint pair')"
@@ -101,6 +102,10 @@ test-fast: .venv/.lasthop
 	cargo test --workspace --exclude lasthop-live --locked --quiet
 	$(BIN)/python -m pytest --quiet -m "not live and not slow" --numprocesses auto
 
+# A few minutes to build, and some seconds for each mutant; a second run continues where the first ended.
+mutants:
+	$(PYTHON) scripts/mutants/sample.py $(ARGUMENTS)
+
 # The build with assertions gives the same bytes as the optimised one that users have.
 same-bytes: setup
 	cargo build --workspace --lib --tests --locked --quiet
@@ -130,10 +135,11 @@ bench: setup
 live-bench: setup
 	$(BIN)/python benches/live.py $(if $(LOADED),--loaded)
 
-# What is recorded from the code and checked by tests: window curves, schemas, reference pages.
-record:
+# What is recorded from the code and checked by tests: window curves, schemas, reference pages, the page of Python.
+record: .venv/.lasthop
 	cargo run --quiet --locked --package lasthop-testkit --example record
 	cargo run --quiet --locked --package lasthop-scenario --example write_schemas
+	PYTHONPATH=tests $(BIN)/python -m documents.python_page
 
 # Every file by its name: cargo fmt does not see the modules that the registries' macros declare.
 format: .venv/.packages
@@ -147,6 +153,7 @@ lint: .venv/.packages web/node_modules/.package-lock.json
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python scripts/checks/line_lengths.py
 	cd web && npx --no-install tsc --noEmit
 
 lock: .venv/.packages

@@ -35,6 +35,37 @@ def test_a_live_run_prints_the_object_of_a_virtual_one_and_more(lasthop: Lasthop
 
 
 @POSSIBLE
+@pytest.mark.parametrize(("profile", "control"), [("linux-6-reno", "reno"), ("linux-6", "cubic")])
+def test_sockets_have_the_congestion_control_of_their_flows_profile(
+    lasthop: Lasthop, tmp_path: Path, profile: str, control: str
+) -> None:
+    (tmp_path / "t.toml").write_text(
+        'name = "t"\n'
+        f'hosts = {{ a = {{ profile = "{profile}" }}, b = {{ profile = "linux-6" }} }}\n'
+        'links = [{ name = "l", between = ["a", "b"], down = { rate = "2 Mbit/s" }, up = { rate = "2 Mbit/s" } }]\n'
+        'flows = [{ name = "f", from = "a", to = "b", bytes = "100 kB" }]\n'
+    )
+    live = lasthop("live", "t.toml", "--json")
+    assert live.status == 0, live.err
+    assert live.json["kernel"]["flows"][0]["congestion"] == control
+    assert live.json["kernel"]["congestion"] is None
+    assert live.json["compared_with"] == list(dict.fromkeys([profile, "linux-6"]))
+    assert live.json["compared_remarks"] == []
+    assert live.json["runs"]["made"] == 1
+
+
+@POSSIBLE
+def test_a_stall_is_counted_and_a_tainted_run_says_what_held_it_up(lasthop: Lasthop) -> None:
+    live = lasthop("live", "quickstart", *SHORT, "--set", "live.tainted_from=1 ns", "--json").json
+    driver = live["driver"]
+    assert sum(driver["stalls"]["by_step"].values()) == driver["stalls"]["count"]
+    assert all(stall["length_ms"] > driver["stall_from_ms"] for stall in driver["stalls"]["longest"])
+    assert driver["polling"] + driver["sleeping"] + driver["ordinary"] == pytest.approx(1)
+    (reason,) = [reason for reason in live["tainted_by"] if "released over" in reason]
+    assert "the driver was" in reason
+
+
+@POSSIBLE
 def test_what_people_read_of_a_live_run_has_no_datagrams(lasthop: Lasthop) -> None:
     live = lasthop("live", "quickstart", *SHORT)
     assert live.status == 0, live.err

@@ -16,7 +16,9 @@ import pytest
 from command import Lasthop
 from lasthop import load_scenario, run, run_to_folder
 from lasthop.errors import InputError
+from lasthop.plots import KINDS
 from lasthop.results import Run, open_run, write_run
+from lasthop.results.drawings import PICTURES
 from lasthop.results.folder import whole_folder
 
 
@@ -209,3 +211,20 @@ def test_a_full_disk_is_told_with_the_file(lasthop: Lasthop, tmp_path: Path) -> 
     ended = lasthop("trace", "rate-schedule", "lasthop.down", "--out", "full.csv")
     assert ended.status == 1
     assert "full.csv: No space left on device" in ended.err
+
+
+def test_pictures_and_pages_of_the_old_result_go_with_it(lasthop: Lasthop, tmp_path: Path) -> None:
+    assert lasthop("run", "quickstart", "--out", "r").status == 0
+    for picture in (["cwnd"], ["rtt", "--format", "pdf"], ["box", "--format", "png"]):
+        assert lasthop("plot", "r", *picture).status == 0
+    assert lasthop("plot", "r", "delay", "--out", "r/kept.svg").status == 0
+    assert lasthop("report", "r").status == 0
+    (tmp_path / "r" / "queue.svg").write_text("<svg>drawn by hand</svg>")
+    assert lasthop("run", "quickstart", "--seed", "2", "--out", "r").status == 0
+    there = {path.name for path in (tmp_path / "r").iterdir()}
+    assert not {"cwnd.svg", "rtt.pdf", "box.png", "report.html"} & there
+    assert {"queue.svg", "kept.svg"} <= there
+
+
+def test_every_kind_of_picture_of_a_run_is_known_by_name() -> None:
+    assert set(PICTURES) == {kind.id for kind in KINDS if "rows" not in kind.needs}

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import lasthop
 from command import Lasthop
 from lasthop.experiments.sweeps import axis_of, parse_axis
+from lasthop.experiments.totals import Rivals, rivals_of
+from lasthop.plots.sweep import draw_sweep, key_in_words
 from small_study import BASE
 
 LIMIT = "links.lasthop.down.queue.limit"
@@ -110,7 +113,7 @@ def test_a_folder_with_something_else_is_left_alone(lasthop: Lasthop, tmp_path: 
 def test_a_scenario_in_text_is_swept_and_a_bar_tells_how_far(capsys: pytest.CaptureFixture[str]) -> None:
     grid = lasthop.sweep(BASE, {"flows.download.bytes": ["10 kB", "20 kB"]}, replications=2, progress=True)
     assert [row["bytes"] for row in grid.table().to_pylist()] == [10_000, 10_000, 20_000, 20_000]
-    assert "4/4" in capsys.readouterr().out
+    assert "4/4" in capsys.readouterr().err
 
 
 def test_frames_of_pandas_and_polars_have_the_numbers_as_numbers() -> None:
@@ -118,3 +121,84 @@ def test_frames_of_pandas_and_polars_have_the_numbers_as_numbers() -> None:
     table = lasthop.sweep(BASE, {"flows.download.bytes": ["10 kB"]}).table()
     assert pandas.api.types.is_numeric_dtype(table.to_pandas()["bytes"])
     assert polars.from_arrow(table)["throughput_Bps"].dtype.is_float()
+
+
+LINK_BPS = 4e6
+
+TWO_AND_A_CALL = """
+name = "late"
+hosts = { server = { profile = "cubic" }, phone = { profile = "cubic" } }
+flows = [
+    { name = "early", from = "server", to = "phone", until = "6 s" },
+    { name = "late", from = "server", to = "phone", start = "3 s", until = "6 s" },
+    { name = "call", from = "server", to = "phone", until = "6 s", workload = { voip = {} } },
+]
+[[links]]
+name = "lasthop"
+between = ["server", "phone"]
+down = { rate = "4 Mbit/s", propagation = "20 ms", queue = { limit = "40 packets" } }
+up = { rate = "4 Mbit/s", propagation = "20 ms" }
+"""
+
+
+def test_a_sweep_says_what_its_totals_are_of(lasthop: Lasthop, tmp_path: Path) -> None:
+    (tmp_path / "late.toml").write_text(TWO_AND_A_CALL)
+    ended = lasthop("run", "late.toml", "--sweep", "hosts.server.profile=cubic,reno")
+    assert "Mbit/s: what all 3 flows received, over the whole run" in ended.out
+    assert "Jain's index: of the 2 bulk flows that share lasthop.down" in ended.out
+
+
+def test_the_total_of_flows_is_what_they_received_by_the_length_of_the_run() -> None:
+    for case in lasthop.sweep(TWO_AND_A_CALL, {"hosts.server.profile": ["cubic", "reno"]}).cases:
+        (summary,) = case.summaries
+        total = case.measures["throughput_Bps"].mean
+        assert total == pytest.approx(sum(flow["received"] for flow in summary["flows"]) / summary["stopped_s"])
+        assert total * 8 <= LINK_BPS
+        assert total < sum(flow["throughput_Bps"] for flow in summary["flows"])
+
+
+def test_a_call_does_not_compete_with_downloads() -> None:
+    (case,) = lasthop.sweep(TWO_AND_A_CALL, {"hosts.server.profile": ["cubic"]}).cases
+    assert case.rivals == Rivals(("early", "late"), "lasthop.down")
+    rates = [flow["throughput_Bps"] for flow in case.summaries[0]["flows"][:2]]
+    assert case.measures["fairness"].mean == pytest.approx(sum(rates) ** 2 / (2 * sum(rate**2 for rate in rates)))
+
+
+def test_users_of_a_cell_compete_for_it_and_flows_over_different_links_do_not() -> None:
+    cell = lasthop.load_scenario("moving-users").specification
+    assert rivals_of(cell).place == cell["cells"][0]["name"]
+    apart = {
+        "routers": [],
+        "links": [{"name": name, "between": ["a", name]} for name in ("b", "c")],
+        "flows": [{"name": name, "from": "a", "to": name} for name in ("b", "c")],
+    }
+    assert rivals_of(apart) == Rivals()
+
+
+def test_after_a_warm_up_a_total_is_of_the_window() -> None:
+    (case,) = lasthop.sweep(
+        TWO_AND_A_CALL, {"hosts.server.profile": ["cubic"]}, overrides=["measure.warm_up='4 s'"]
+    ).cases
+    windows = [flow["windows"][0] for flow in case.summaries[0]["flows"]]
+    length = windows[0]["to_s"] - windows[0]["from_s"]
+    assert case.measures["throughput_Bps"].mean == pytest.approx(sum(each["received"] for each in windows) / length)
+
+
+def test_a_picture_of_a_sweep_names_keys_in_words() -> None:
+    assert key_in_words("links.lasthop.down.queue.limit") == "queue limit of lasthop.down"
+    assert key_in_words("hosts.server.profile") == "profile of server"
+    found = lasthop.sweep(
+        "quickstart",
+        {
+            "hosts.server.profile": ["reno", "cubic"],
+            "links.lasthop.down.queue.limit": ["7 packets", "20 packets"],
+            "links.lasthop.down.queue.discipline": ["tail-drop", "codel"],
+        },
+    )
+    figure = draw_sweep(found)
+    titles = [axes.get_title(loc="left") for axes in figure.axes[:2]]
+    assert titles == [f"queue discipline of lasthop.down: {name}" for name in ("tail-drop", "codel")]
+    assert figure.axes[-1].get_xlabel() == "Profile of server"
+    for axes in figure.axes:
+        top = axes.get_ylim()[1]
+        assert all(np.max(np.asarray(line.get_ydata())) <= top for line in axes.lines)

@@ -15,9 +15,8 @@ from lasthop.cli.showing import blocks, kitty, way_of
 from lasthop.errors import InputError
 from lasthop.plots import View, draw, render
 from lasthop.plots.delay import distribution
-from lasthop.plots.span import Span
+from lasthop.plots.span import Span, round_edges
 from lasthop.plots.thinning import COLUMNS, FEW, ROWS, Sheet, spots, steps, strokes
-from lasthop.plots.throughput import round_edges
 
 SHEET = Sheet(Span(0.0, 100.0), 0.0, 1e6)
 
@@ -111,7 +110,7 @@ def test_the_throughput_adds_up_to_the_bytes(long: api.Run) -> None:
 
 
 def test_the_edges_of_short_times_are_round_and_cover_the_span() -> None:
-    edges = round_edges(Span(3.3, 61.0))
+    edges = round_edges(Span(3.3, 61.0), 120)
     assert edges[1] - edges[0] == pytest.approx(0.5)
     assert edges[0] <= 3.3
     assert edges[-1] >= 61.0

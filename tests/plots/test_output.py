@@ -34,7 +34,12 @@ TIMED_KINDS = [kind for kind in RUN_KINDS if kind.id != "cell"]
 @pytest.fixture(scope="module")
 def source() -> Tables:
     cell = lasthop.run("hsdpa-cell", overrides=['stop="2 s"', "record.tables=[]"])
-    tables = {"rows": pa.Table.from_pylist(ROWS), "cell_users": cell.table("cell_users")}
+    pages = [{"flow": "download", "start_ns": 0, "end_ns": at * 10**9, "bytes": 10_000} for at in (1, 2, 4)]
+    tables = {
+        "rows": pa.Table.from_pylist(ROWS),
+        "cell_users": cell.table("cell_users"),
+        "transfers": pa.Table.from_pylist(pages),
+    }
     return Tables(ModemRun({20: 6.0}).run() | tables, "modem")
 
 

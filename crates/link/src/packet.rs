@@ -107,3 +107,30 @@ impl PureAck {
 
 /// The largest IPv4 packet (RFC 791 §3.1, total length).
 pub const LARGEST_PACKET: Bytes = Bytes(65_535);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Plain;
+
+    impl Packet for Plain {
+        fn id(&self) -> PacketId {
+            PacketId(1)
+        }
+
+        fn size(&self) -> Bytes {
+            Bytes(1500)
+        }
+
+        fn corrupt(&mut self) {}
+    }
+
+    #[test]
+    fn a_packet_of_which_nothing_else_is_known_is_one_of_one_flow_in_the_lowest_class() {
+        assert_eq!((Plain.ecn(), Plain.pure_ack()), (Ecn::NotCapable, None));
+        assert_eq!((Plain.flow_key(), Plain.source(), Plain.destination()), (0, 0, 0));
+        assert_eq!((Plain.class(), Plain.dscp()), (0, 0));
+        assert!(Plain.duplicate().is_none());
+    }
+}

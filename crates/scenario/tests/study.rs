@@ -240,7 +240,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "link = \"path.down.error_drops\"",
         "",
-        ":33: metrics.drops: 0 of flow, link and check are given; give exactly one",
+        ":33: metrics.drops: 0 of flow, link, transfers and check are given; give exactly one",
     ),
     (
         "flow = \"throughput_Bps\"",
@@ -271,6 +271,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "flow = \"throughput_Bps\"",
         "flow = \"throughput_Bps\"\nwindow = \"steady\"",
         ":33: metrics.throughput_Bps.window: the case derived,0,50 has no window \"steady\"; there are no windows",
+    ),
+    (
+        "flow = \"throughput_Bps\"",
+        "transfers = { quantile = 0.5 }\nflows = \"fil\"",
+        ":33: metrics.throughput_Bps.flows: the case derived,0,50 has no flow \"fil\"; did you mean \"file\"?",
     ),
     (
         "flow = \"throughput_Bps\"",

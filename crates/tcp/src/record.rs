@@ -1,7 +1,9 @@
 //! The segments and records that an endpoint gives out.
 
-use units::{Bytes, Duration, Instant, Seq};
+use units::{Bytes, Duration, Instant, Rate, Seq};
 use wire::Segment;
+
+use crate::congestion::PathModel;
 
 /// A segment to be sent, and why.
 #[derive(Clone, Debug)]
@@ -186,6 +188,27 @@ pub struct Record {
     pub rto: Duration,
     /// Phase of the sender, as [`crate::Endpoint::phase`] names it.
     pub phase: &'static str,
+    /// The sender's estimate of the data in the network: without what was selectively acknowledged or marked as lost.
+    pub pipe: Bytes,
+    /// The model of the path, where the congestion control has one (BBR).
+    pub model: Option<ModelRecord>,
+}
+
+/// What a model of the path says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelRecord {
+    /// The state of its state machine.
+    pub state: &'static str,
+    /// The bandwidth that it has measured.
+    pub bandwidth: Rate,
+    /// The rate at which it sends.
+    pub pacing_rate: Rate,
+}
+
+impl ModelRecord {
+    pub(crate) fn of(model: &dyn PathModel) -> Self {
+        Self { state: model.state(), bandwidth: model.bandwidth(), pacing_rate: model.pace().rate }
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ from typing import Final
 
 from lasthop.cli.console import print_line, print_table, shown
 from lasthop.experiments.sweeps import Case, Sweep
+from lasthop.experiments.totals import period_of
 from lasthop.stats import Spread
 
 _COLUMNS: Final = {
@@ -32,6 +33,8 @@ def print_sweep(found: Sweep) -> None:
     told = [key for key in _COLUMNS if any(key in case.measures for case in found.cases)]
     head = [*_axis_names(found), *(_COLUMNS[key][0] for key in told)]
     print_table(None, head, [_row(case, told) for case in found.cases])
+    for line in _meanings(found, told):
+        print_line(line)
 
 
 def _runs(found: Sweep) -> str:
@@ -45,6 +48,18 @@ def _runs(found: Sweep) -> str:
         return f"{each}, all equal: deterministic"
     some = "; cases without ± are deterministic" if any(alike) else ""
     return f"{each}; means ± 95 % (Student's t){some}"
+
+
+def _meanings(found: Sweep, told: Sequence[str]) -> list[str]:
+    """Return what the totals are of, where there are several flows."""
+    summary, rivals = found.cases[0].summaries[0], found.cases[0].rivals
+    flows = len(summary["flows"])
+    if flows < 2:
+        return []
+    lines = [f"\nMbit/s: what all {flows} flows received, {period_of(summary).words}"]
+    if "fairness" in told:
+        lines.append(f"Jain's index: of the {len(rivals.flows)} bulk flows that share {rivals.place}")
+    return lines
 
 
 def _axis_names(found: Sweep) -> list[str]:

@@ -17,8 +17,8 @@ import numpy as np
 
 from lasthop.exchange.file_format import Format, Result, Written, file_name
 from lasthop.plots.columns import Columns, Floats
+from lasthop.plots.delivery import round_trips
 from lasthop.plots.flow import FlowTables, flow_names
-from lasthop.plots.rtt import round_trips
 
 VERSION: Final = 4
 
@@ -63,7 +63,7 @@ def _series(flow: FlowTables, steps: Floats, *, has_decisions: bool) -> dict[str
     at, total = flow.acknowledged()
     by_step = np.interp(steps, at, total, left=0.0) if len(at) else np.zeros(len(steps))
     rate = np.diff(by_step, prepend=0.0) * 8 / STEP_S / MEGABIT
-    acked_at, round_trip = round_trips(flow.sent(), flow.acks())
+    acked_at, round_trip = round_trips(flow)
     series = {"": (steps, rate), "::tcp_rtt": (acked_at, round_trip * 1e3)}
     if has_decisions and not flow.is_of_datagrams():
         tcp = flow.decisions()

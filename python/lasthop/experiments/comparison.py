@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from lasthop.errors import InputError
 from lasthop.experiments.sweeps import INDEX_FILE as SWEEP_FILE
 from lasthop.experiments.sweeps import read_sweep_index
+from lasthop.experiments.totals import Rivals, fairness, rivals_of, throughput
 from lasthop.results import open_run
 from lasthop.results.folder import INDEX_FILE, check_is_result
-from lasthop.stats import jain_index
 from lasthop.study import StudyResult, open_study
 
 STUDY_FILE: Final = "study.json"
@@ -88,10 +89,15 @@ Measures = Mapping[tuple[str, str], Value]
 """The measures of a result: values by flow, link or case, and measure."""
 
 
-def compare(folders: Sequence[str | Path]) -> Comparison:
+def compare(folders: Sequence[str | PathLike[str]]) -> Comparison:
     """Compare the results in two or more folders with the first of them.
 
     Raises InputError if a folder is no result, or the results are of different kinds or have no measure in common.
+
+    >>> import lasthop
+    >>> _ = lasthop.run_to_folder("quickstart", "results/seed-2", overrides={"flows.download.bytes": "500 kB"})
+    >>> [row.measure for row in lasthop.compare(["results/quickstart", "results/seed-2"]).differences][:2]
+    ['throughput_Bps', 'elapsed_s']
     """
     if len(folders) < 2:
         raise InputError("a comparison takes two results", help="name another folder")
@@ -127,17 +133,16 @@ def _kind_of(path: Path) -> str:
 
 
 def _read_run(path: Path) -> Measures:
-    summary = open_run(path).summary
-    return dict(_of_summary(summary))
+    run = open_run(path)
+    return dict(_of_summary(run.summary, rivals_of(run.specification)))
 
 
-def _of_summary(summary: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Value]]:
+def _of_summary(summary: Mapping[str, Any], rivals: Rivals) -> Iterator[tuple[tuple[str, str], Value]]:
     for flow in summary["flows"]:
         yield from _of(str(flow["flow"]), flow, FLOW_MEASURES)
-    rates = [flow["throughput_Bps"] for flow in summary["flows"] if flow["throughput_Bps"] is not None]
-    if len(rates) > 1:
-        yield (ALL_FLOWS, "throughput_Bps"), Value(sum(rates))
-        yield (ALL_FLOWS, "fairness"), Value(jain_index(rates))
+    if len(summary["flows"]) > 1:
+        totals = {"throughput_Bps": throughput(summary), "fairness": fairness(summary, rivals)}
+        yield from _of(ALL_FLOWS, totals, tuple(totals))
     for link in summary["links"]:
         yield from _of(f"{link['link']}.{link['direction']}", link, LINK_MEASURES)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from lasthop.explanation.connection import Connection, Copy
+from lasthop.explanation.connection import Connection
+from lasthop.explanation.copies import Copy
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def _cause_of(connection: Connection, copy: Copy) -> tuple[str, bool | None, str
 
 def _origin(connection: Connection, copy: Copy) -> str:
     """Return the fate of the earlier copies: rule and link of the drop, or cause and link of the delay."""
-    earlier = connection.earlier_copies(copy)
+    earlier = connection.copies.earlier(copy)
     dropped = [other.drop for other in earlier if other.drop is not None]
     if dropped and len(dropped) == len(earlier):
         return f"{dropped[-1].rule or dropped[-1].fate} at {dropped[-1].link}"

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby, pairwise
 from typing import Final
 
-from lasthop.explanation.connection import Connection, Copy, Decision
+import numpy as np
+
+from lasthop.explanation.connection import Connection
+from lasthop.explanation.copies import Copy
+from lasthop.explanation.decisions import Decisions
 from lasthop.explanation.words import DROP_WORDS, HOLD_WORDS, at, count, in_segments, lasting, listed
 
 MANY_HOLDS: Final = 5
@@ -48,7 +52,7 @@ def story(connection: Connection) -> list[Event]:
 
 
 def _opening(connection: Connection) -> Iterator[Event]:
-    established = next((made for made in connection.decisions if made.event == "established"), None)
+    established = next(connection.decisions.all_of("established"), None)
     if established is None:
         return
     again = [copy for copy in connection.retransmissions() if copy.seq == 0]
@@ -59,37 +63,35 @@ def _opening(connection: Connection) -> Iterator[Event]:
 
 
 def _ending(connection: Connection) -> Iterator[Event]:
-    held = [copy for copy in connection.copies if copy.len > 0]
-    if held:
-        size = max(copy.end for copy in held) - 1
+    data = np.flatnonzero(connection.copies.length > 0)
+    if len(data):
+        last, size = connection.copies[int(data[-1])], int(connection.copies.end[data].max()) - 1
         text = f"the last of {size:,} bytes was sent".replace(",", " ")
-        yield Event(held[-1].time, connection.last_seen, "ending", text, (held[-1].packet,))
+        yield Event(last.time, connection.last_seen, "ending", text, (last.packet,))
 
 
 def _recoveries(connection: Connection) -> Iterator[Event]:
     """Yield fast retransmits, each with its recovery."""
     decisions = connection.decisions
-    for place, made in enumerate(decisions):
-        if made.event == "fast_retransmit":
-            ended = _end_of_phase(decisions, place, "fast_recovery")
-            yield _recovery(connection, place, ended)
+    for place in decisions.of("fast_retransmit").tolist():
+        yield _recovery(connection, place, decisions.end_of_phase(place, "fast_recovery"))
 
 
 def _recovery(connection: Connection, place: int, end: float) -> Event:
     made = connection.decisions[place]
     resent = connection.retransmissions(made.time, end)
     first = next((copy for copy in resent if copy.cause == "fast_retransmit"), resent[0] if resent else None)
-    before = _window_before(connection.decisions, place)
+    before = connection.decisions.before(place)
     parts = [f"fast retransmit{_of(first, connection)} ({made.reason or 'loss found'})"]
     if first is not None:
         parts.append(_verdict(connection, first))
     kind = "fast_retransmit"
     lost = _queue_drops_before(connection, made.time)
-    if before is not None and before.phase == "slow_start" and len(lost) > 1:
+    if before is not None and before.phase == "slow_start" and lost > 1:
         kind = "slow_start_overshoot"
-        parts.append(f"slow start had overshot: the queue dropped {count(len(lost), 'packet')} of one round trip")
+        parts.append(f"slow start had overshot: the queue dropped {count(lost, 'packet')} of one round trip")
     parts.append(_repairs([copy for copy in resent if copy is not first]))
-    parts.append(_window_change(connection, before, connection.decisions, place))
+    parts.append(_window_change(connection, place))
     if end < connection.last_seen:
         parts.append(f"recovery ended after {lasting(end - made.time)}")
     text = "; ".join(part for part in parts if part)
@@ -99,20 +101,14 @@ def _recovery(connection: Connection, place: int, end: float) -> Event:
 def _timeouts(connection: Connection) -> Iterator[Event]:
     """Yield timeouts with the retransmissions after them; consecutive ones for one segment are one event."""
     decisions = connection.decisions
-    ran_out = [place for place, made in enumerate(decisions) if made.event == "timeout"]
-    for _, group in groupby(ran_out, key=lambda place: _run_of_timeouts(decisions, place)):
-        places = list(group)
-        yield _timeout(connection, places, _end_of_phase(decisions, places[-1], "after_timeout"))
-
-
-def _run_of_timeouts(decisions: Sequence[Decision], place: int) -> int:
-    """Return the index of the first of the consecutive timeouts, without progress between, that include `place`."""
-    while decisions[place].reason == "again":
-        earlier = next((back for back in range(place - 1, -1, -1) if decisions[back].event == "timeout"), None)
-        if earlier is None:
-            break
-        place = earlier
-    return place
+    groups: list[list[int]] = []
+    for place in decisions.of("timeout").tolist():
+        if groups and decisions[place].reason == "again":
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    for places in groups:
+        yield _timeout(connection, places, decisions.end_of_phase(places[-1], "after_timeout"))
 
 
 def _timeout(connection: Connection, places: Sequence[int], end: float) -> Event:
@@ -132,19 +128,19 @@ def _timeout(connection: Connection, places: Sequence[int], end: float) -> Event
         parts.append(judged + _fate_of_original(connection, first))
     behind = [copy for copy in resent if copy.cause != "timeout"]
     parts.append(_repairs(behind))
-    parts.append(_window_change(connection, _window_before(decisions, places[0]), decisions, places[0]))
+    parts.append(_window_change(connection, places[0]))
     kind = "spurious_timeout" if spurious else "timeout"
     text = "; ".join(part for part in parts if part)
     return Event(made.time, end, kind, text, tuple(copy.packet for copy in resent))
 
 
-def _waits(decisions: Sequence[Decision], places: Sequence[int]) -> str:
+def _waits(decisions: Decisions, places: Sequence[int]) -> str:
     return "at " + listed([at(decisions[place].time) for place in places])
 
 
 def _without_decisions(connection: Connection) -> Iterator[Event]:
     """Yield the retransmissions of a sender without recorded decisions (a kernel, a capture), grouped by cause."""
-    if connection.decisions:
+    if len(connection.decisions):
         return
     for copies in _episodes(connection):
         lead = copies[0]
@@ -174,7 +170,7 @@ def _episode(cause: str) -> str:
 
 
 def _marks(connection: Connection) -> Iterator[Event]:
-    marks = [made for made in connection.decisions if made.event == "mark"]
+    marks = list(connection.decisions.all_of("mark"))
     if marks:
         span = f"from {at(marks[0].time)} to {at(marks[-1].time)}"
         text = f"{count(len(marks), 'reduction')} on congestion marks (ECN), {span}"
@@ -182,30 +178,22 @@ def _marks(connection: Connection) -> Iterator[Event]:
 
 
 def _undone(connection: Connection) -> Iterator[Event]:
-    for place, made in enumerate(connection.decisions):
-        if made.event == "undo":
-            change = _window_change(
-                connection, _window_before(connection.decisions, place), connection.decisions, place
-            )
-            yield Event(
-                made.time,
-                made.time,
-                "undo",
-                f"the sender found its loss signal spurious and took the reduction back; {change}",
-            )
+    for place in connection.decisions.of("undo").tolist():
+        text = "the sender found its loss signal spurious and took the reduction back"
+        time = connection.decisions[place].time
+        yield Event(time, time, "undo", f"{text}; {_window_change(connection, place)}")
 
 
 def _holds(connection: Connection) -> Iterator[Event]:
     """Yield the periods in which a link delayed packets unusually."""
-    held = [(copy.hold, copy) for copy in connection.copies if copy.hold is not None]
-    spans = sorted((span[0], span[1], hop.link, hop.delay_cause, copy.packet) for (hop, span), copy in held if hop)
     merged: list[tuple[float, float, str, str, list[int]]] = []
-    for start, end, link, cause, packet in spans:
+    for hold in connection.copies.hops.holds(connection.copies.packet):
         last = merged[-1] if merged else None
-        if last is not None and last[2:4] == (link, cause) and start <= last[1]:
-            merged[-1] = (last[0], max(last[1], end), link, cause, [*last[4], packet])
+        if last is not None and last[2:4] == (hold.link, hold.cause) and hold.start <= last[1]:
+            last[4].append(hold.packet)
+            merged[-1] = (last[0], max(last[1], hold.end), hold.link, hold.cause, last[4])
         else:
-            merged.append((start, end, link, cause, [packet]))
+            merged.append((hold.start, hold.end, hold.link, hold.cause, [hold.packet]))
     longest = sorted(merged, key=lambda hold: hold[0] - hold[1])[:MANY_HOLDS]
     for start, end, link, cause, packets in merged if len(merged) <= 2 * MANY_HOLDS else sorted(longest):
         why = HOLD_WORDS.get(cause, cause)
@@ -219,36 +207,16 @@ def _holds(connection: Connection) -> Iterator[Event]:
 
 def _window_stalls(connection: Connection) -> Iterator[Event]:
     """Yield the periods in which the peer's window was closed."""
-    for closed, run in groupby(
-        connection.decisions, key=lambda made: made.event in ("ack", "duplicate_ack") and made.advertised == 0
-    ):
-        rows = list(run)
-        if closed:
-            after = next(
-                (made.time for made in connection.decisions if made.time > rows[-1].time), connection.last_seen
-            )
-            yield Event(
-                rows[0].time, after, "window_stall", f"the peer's window was closed for {lasting(after - rows[0].time)}"
-            )
+    for begin, end in connection.decisions.stalls():
+        after = connection.last_seen if end is None else end
+        yield Event(begin, after, "window_stall", f"the peer's window was closed for {lasting(after - begin)}")
 
 
-def _end_of_phase(decisions: Sequence[Decision], place: int, phase: str) -> float:
-    """Return the end of the phase that starts at `place`: the time of the first decision in another phase."""
-    for made in decisions[place + 1 :]:
-        if made.phase != phase or made.event in ("timeout", "fast_retransmit"):
-            return made.time
-    return decisions[-1].time
-
-
-def _window_before(decisions: Sequence[Decision], place: int) -> Decision | None:
-    earlier = (made for made in reversed(decisions[:place]) if made.time < decisions[place].time)
-    return next(earlier, None)
-
-
-def _window_change(connection: Connection, before: Decision | None, decisions: Sequence[Decision], place: int) -> str:
+def _window_change(connection: Connection, place: int) -> str:
+    """Return the change of the window by a decision, in words."""
+    before, after = connection.decisions.before(place), connection.decisions[place]
     if before is None:
         return ""
-    after = decisions[place]
     size = connection.segment_size
     text = f"cwnd {in_segments(before.cwnd, size)} to {in_segments(after.cwnd, size)} segments"
     if after.ssthresh == after.ssthresh:  # NaN if it is not set
@@ -256,15 +224,11 @@ def _window_change(connection: Connection, before: Decision | None, decisions: S
     return text
 
 
-def _queue_drops_before(connection: Connection, time: float) -> list[Copy]:
-    """Return the copies that queues dropped in the two round trips before a time."""
+def _queue_drops_before(connection: Connection, time: float) -> int:
+    """Return the number of copies that queues dropped in the two round trips before a time."""
     span = 2 * (connection.best_round_trip or 0.0)
-    found = []
-    for copy in connection.dropped:
-        hop = copy.drop
-        if hop is not None and hop.fate == "queue_drop" and time - span <= hop.entered <= time:
-            found.append(copy)
-    return found
+    drops = connection.queue_drops
+    return int(np.searchsorted(drops, time, side="right") - np.searchsorted(drops, time - span))
 
 
 def _of(copy: Copy | None, connection: Connection) -> str:
@@ -284,7 +248,7 @@ def _verdict(connection: Connection, copy: Copy) -> str:
 
 def _fate_of_original(connection: Connection, copy: Copy) -> str:
     """Return the fate of the copies before this one, in words: evidence for whether it was needed."""
-    earlier = connection.earlier_copies(copy)
+    earlier = connection.copies.earlier(copy)
     if not any(other.hops for other in earlier):
         # Without recorded packets the reason of the verdict says it; a verdict on a capture has its evidence.
         return copy.explanation

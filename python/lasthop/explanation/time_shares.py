@@ -8,16 +8,18 @@ to the elapsed time.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from lasthop.explanation.connection import Connection, Copy, Decision
-from lasthop.plots.columns import Booleans, Columns, Floats
-from lasthop.plots.source import Source
+from lasthop.explanation.connection import Connection
+from lasthop.explanation.copies import Copies, found_at
+from lasthop.explanation.hops import Places
+from lasthop.plots.columns import Booleans, Columns, Floats, Texts
+from lasthop.plots.coverage import first_bytes
+from lasthop.plots.source import Source, columns_of
 
 IDEAL: Final = "ideal"
 WORDS: Final = {
@@ -61,8 +63,9 @@ class _Transmissions:
 
 def time_shares(source: Source, connection: Connection) -> list[TimeShare]:
     """Return the shares of a connection's elapsed time; none without the table `packets`, or if it sent no data."""
-    data = [copy for copy in connection.copies if copy.len > 0]
-    if "packets" not in source.table_names or not data:
+    copies = connection.copies
+    data = _Data(np.flatnonzero(copies.length > 0), copies)
+    if "packets" not in source.table_names or not len(data.rows):
         return []
     link = _bottleneck(source, data)
     if link is None:
@@ -70,29 +73,49 @@ def time_shares(source: Source, connection: Connection) -> list[TimeShare]:
     return _divided(connection, data, _within(link, connection.first_seen, connection.last_seen))
 
 
-def _bottleneck(source: Source, data: list[Copy]) -> _Transmissions | None:
+@dataclass(frozen=True)
+class _Data:
+    """The rows of the copies with data."""
+
+    rows: Places
+    copies: Copies
+
+    @property
+    def packet(self) -> Floats:
+        return self.copies.packet[self.rows]
+
+    @property
+    def time(self) -> Floats:
+        return self.copies.time[self.rows]
+
+    def places_of(self, packets: Floats) -> Places:
+        """Return the place of each packet among the data; −1 for one of another flow."""
+        found = found_at(packets, self.packet, np.arange(len(self.rows), dtype=np.float64))
+        return np.where(np.isnan(found), -1, found).astype(np.int64)
+
+
+def _bottleneck(source: Source, data: _Data) -> _Transmissions | None:
     """Return the link direction that was busy longest, of those that the data crossed."""
-    packets = Columns("packets", source.table("packets"))
+    packets = columns_of(source, "packets")
     packets = packets.where(packets.known("transmitted_ns"))
-    if not len(packets):
-        # Captures of both ends have no data on a transmitter.
-        return None
-    places = np.char.add(np.char.add(packets.texts("link").astype(str), "."), packets.texts("direction").astype(str))
-    crossed = sorted({hop.link for copy in data for hop in copy.hops})
-    found = [_transmissions(packets, places == link) for link in crossed]
+    crossing = packets.where(np.isin(packets.numbers("packet"), data.packet))
+    found = [
+        _transmissions(packets.equal("link", link).equal("direction", way))
+        for link in sorted(crossing.distinct("link"))
+        for way in sorted(crossing.equal("link", link).distinct("direction"))
+    ]
     return max(found, key=lambda link: float(link.least.sum()), default=None)
 
 
-def _transmissions(packets: Columns, rows: Booleans) -> _Transmissions:
-    chosen = packets.where(rows)
-    end = chosen.seconds("transmitted_ns")
+def _transmissions(packets: Columns) -> _Transmissions:
+    end = packets.seconds("transmitted_ns")
     order = np.argsort(end, kind="stable")
-    end, entered = end[order], chosen.seconds("entered_ns")[order]
+    end, entered = end[order], packets.seconds("entered_ns")[order]
     begin = np.maximum(np.concatenate(([-np.inf], end[:-1])), entered) if len(end) else end
-    size = chosen.numbers("bytes")[order]
+    size = packets.numbers("bytes")[order]
     took = end - begin
     best = float(np.quantile(took / size, BEST)) if len(end) else 0.0
-    return _Transmissions(chosen.numbers("packet")[order], begin, end, np.minimum(took, best * size))
+    return _Transmissions(packets.numbers("packet")[order], begin, end, np.minimum(took, best * size))
 
 
 BEST: Final = 0.05
@@ -104,22 +127,19 @@ def _within(link: _Transmissions, since: float, until: float) -> _Transmissions:
     return _Transmissions(link.packet[inside], link.begin[inside], link.end[inside], link.least[inside])
 
 
-def _divided(connection: Connection, data: list[Copy], link: _Transmissions) -> list[TimeShare]:
-    waits = _Waits(connection, data)
-    useful = _useful(data)
-    copies = {copy.packet: copy for copy in data}
+def _divided(connection: Connection, data: _Data, link: _Transmissions) -> list[TimeShare]:
+    ended = np.maximum.accumulate(np.append(connection.first_seen, link.end))
+    since, gap = ended[:-1], np.maximum(link.begin - ended[:-1], 0.0)
+    place = data.places_of(link.packet)
+    idle = gap > 0
+    # A packet of another flow does not end the connection's wait; its own next packet does.
+    next_own = np.searchsorted(data.time, since[idle], side="right")
+    ended_by = np.where(place[idle] >= 0, place[idle], np.where(next_own < len(data.rows), next_own, -1))
     shares: dict[str, float] = defaultdict(float)
-    now = connection.first_seen
-    for packet, begin, end, least in zip(link.packet.astype(int), link.begin, link.end, link.least, strict=True):
-        copy = copies.get(int(packet))
-        gap = max(float(begin) - now, 0.0)
-        if gap > 0:
-            # A packet of another flow does not end the connection's wait; its own next packet does.
-            shares[waits.kind(copy, now)] += gap
-        shares["held"] += max(float(end - begin - least), 0.0)
-        shares[_kind_of_busy(copy, useful)] += float(least)
-        now = max(now, float(end))
-    shares["ending"] += max(connection.last_seen - now, 0.0)
+    _add(shares, _kinds_of_waits(connection, data, ended_by), gap[idle])
+    _add(shares, _kinds_of_busy(data, place), link.least)
+    shares["held"] += float(np.maximum(link.end - link.begin - link.least, 0.0).sum())
+    shares["ending"] += max(connection.last_seen - float(ended[-1]), 0.0)
     told = [TimeShare(kind, shares[kind], words) for kind, words in WORDS.items() if shares[kind] > NOTHING]
     return sorted(told, key=lambda share: (share.kind != IDEAL, -share.seconds))
 
@@ -128,67 +148,62 @@ NOTHING: Final = 5e-7
 """Shares below this, in seconds, are rounding errors."""
 
 
-def _useful(data: list[Copy]) -> set[int]:
-    """Return the packets with bytes that no earlier arrival had."""
-    reached, useful = -1, set()
-    seen: set[int] = set()
-    for copy in sorted((copy for copy in data if copy.arrived is not None), key=lambda copy: copy.arrived or 0.0):
-        if copy.seq not in seen and not copy.end <= reached:
-            useful.add(copy.packet)
-        seen.add(copy.seq)
-        if copy.seq <= reached + 1:
-            reached = max(reached, copy.end)
-    return useful
+def _add(shares: dict[str, float], kinds: Texts, seconds: Floats) -> None:
+    for kind in dict.fromkeys(kinds):
+        shares[kind] += float(seconds[kinds == kind].sum())
 
 
-def _kind_of_busy(copy: Copy | None, useful: set[int]) -> str:
-    if copy is None:
-        return "others"
-    if copy.packet in useful:
-        return IDEAL
-    return "needless" if copy.arrived is not None else "wasted"
+def _kinds_of_busy(data: _Data, place: Places) -> Texts:
+    """Return the use of each transmission: for bytes that arrived first, for other copies, or for other flows."""
+    copies, rows = data.copies, data.rows
+    arrived = copies.arrived[rows]
+    there = np.flatnonzero(~np.isnan(arrived))
+    there = there[np.argsort(arrived[there], kind="stable")]
+    useful = np.zeros(len(rows), dtype=np.bool_)
+    useful[there] = first_bytes(copies.seq[rows][there], copies.end[rows][there]) > 0
+    kinds = np.where(useful, IDEAL, np.where(np.isnan(arrived), "wasted", "needless"))
+    return np.asarray(np.where(place >= 0, kinds[place], "others"), dtype=np.object_)
 
 
-class _Waits:
-    """Determines what a connection waited for while its bottleneck was idle."""
+def _kinds_of_waits(connection: Connection, data: _Data, ended_by: Places) -> Texts:
+    """Return what the connection waited for while its bottleneck was idle, by the copy that ended the wait."""
+    row = data.rows[ended_by]
+    copies = data.copies
+    cause, again, needless = copies.cause[row], copies.retransmission[row], copies.needless[row]
+    choices = (
+        (ended_by < 0, "ending"),
+        (ended_by == 0, "handshake"),
+        ((cause == "timeout") & needless, "spurious_timeout"),
+        (cause == "timeout", "timeout"),
+        (again & (cause == "after_timeout"), "after_timeout"),
+        (again, "recovery"),
+    )
+    usual = _kinds_of_states(connection, data, copies.time[row])
+    kinds = np.select([np.asarray(each, dtype=np.bool_) for each, _ in choices], [word for _, word in choices], "")
+    return np.where(kinds == "", usual, kinds).astype(np.object_)
 
-    def __init__(self, connection: Connection, data: list[Copy]) -> None:
-        self._connection = connection
-        self._data = data
-        self._sent = [copy.time for copy in data]
-        self._times = [made.time for made in connection.decisions]
 
-    def kind(self, ended_by: Copy | None, since: float) -> str:
-        """Return the cause of a wait from `since` until a copy, or until a packet of another flow."""
-        copy = ended_by or self._next_after(since)
-        if copy is None:
-            return "ending"
-        if copy is self._data[0]:
-            return "handshake"
-        if copy.cause == "timeout":
-            return "spurious_timeout" if copy.needless else "timeout"
-        if copy.retransmission:
-            return "after_timeout" if copy.cause == "after_timeout" else "recovery"
-        made = self._decision_before(copy.time)
-        return "window" if made is None else self._kind_of_state(made)
+def _kinds_of_states(connection: Connection, data: _Data, times: Floats) -> Texts:
+    """Return the limit on the sender at the last decision before each time."""
+    made = connection.decisions
+    row = np.searchsorted(made.time, times, side="right") - 1
+    if not len(made):
+        return np.full(len(times), "window", dtype=np.object_)
+    room = made.flight[row] + connection.segment_size
+    phase = made.phase[row]
+    growing = (phase == "slow_start") | (phase == "congestion_avoidance")
+    choices = (
+        (row < 0, "window"),
+        (room > made.advertised[row], "peer_window"),
+        ((room <= made.cwnd[row]) & growing & _had_stopped(data.time, made.time[row]), "application"),
+        (phase == "fast_recovery", "recovery"),
+        (phase == "congestion_avoidance", "window"),
+    )
+    kinds = np.select([np.asarray(each, dtype=np.bool_) for each, _ in choices], [word for _, word in choices], "")
+    return np.where(kinds == "", phase, kinds).astype(np.object_)
 
-    def _kind_of_state(self, made: Decision) -> str:
-        room = made.flight + self._connection.segment_size
-        if room > made.advertised:
-            return "peer_window"
-        if room <= made.cwnd and made.phase in ("slow_start", "congestion_avoidance") and self._had_stopped(made):
-            return "application"
-        return {"fast_recovery": "recovery", "congestion_avoidance": "window"}.get(made.phase, made.phase)
 
-    def _had_stopped(self, made: Decision) -> bool:
-        """Return whether the sender sent nothing after a decision although the windows had room, for lack of data."""
-        place = bisect_right(self._sent, made.time)
-        return place == 0 or self._sent[place - 1] < made.time
-
-    def _next_after(self, time: float) -> Copy | None:
-        place = bisect_right(self._sent, time)
-        return self._data[place] if place < len(self._data) else None
-
-    def _decision_before(self, time: float) -> Decision | None:
-        place = bisect_right(self._times, time)
-        return self._connection.decisions[place - 1] if place else None
+def _had_stopped(sent: Floats, decided: Floats) -> Booleans:
+    """Whether the sender sent nothing after a decision although the windows had room, for lack of data."""
+    place = np.searchsorted(sent, decided, side="right")
+    return np.asarray((place == 0) | (sent[place - 1] < decided))

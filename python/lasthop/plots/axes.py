@@ -49,7 +49,7 @@ def scale_of(unit: SequenceUnit, largest: float, segment: float) -> Scale:
     """
     if unit == "segments" and segment > 0:
         return Scale(f"segments of {segment:g} bytes", segment)
-    if largest >= 10e6:
+    if largest >= 1e6:
         return Scale("MB", 1e6)
     if largest >= 10e3:
         return Scale("kB", 1e3)
@@ -84,9 +84,7 @@ def set_title(axes: Axes, view: View, source: Source, words: str, room_pt: float
 
 def set_title_above_all(figure: Figure, view: View, source: Source) -> None:
     """The picture's title, where each panel has one of its own below it."""
-    title = source.name if view.title is None else view.title
-    if title:
-        figure.suptitle(style.wrapped(title, view.width), x=0.01, ha="left", fontsize=style.TITLE_PT)
+    style.title_above(figure, style.wrapped(source.name if view.title is None else view.title, view.width))
 
 
 def mark_timeouts(axes: Axes, timeouts: Timeouts, span: Span) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lasthop.errors import InputError
 
@@ -15,21 +15,47 @@ Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.object_]
 
+Rows = npt.NDArray[np.int64]
+
 Encoding = tuple[npt.NDArray[np.int64], list[str]]
 
 NANOSECONDS_PER_SECOND = 1e9
 
 
-class Columns:
-    """A table whose columns are read as arrays. Rows keep their order."""
+class TableColumns(Protocol):
+    """What is read of a table: an Arrow table, or one in its file."""
 
-    def __init__(self, name: str, table: pa.Table) -> None:
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns' names, in their order."""
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column."""
+
+
+class Columns:
+    """A table whose columns are read as arrays, or some of its rows, in their order.
+
+    A column is decoded once, when it is first asked for, whatever rows are chosen of it.
+    """
+
+    def __init__(self, name: str, table: TableColumns) -> None:
         self.name = name
         self._table = table
-        self._encodings: dict[str, Encoding] = {}
+        self._rows: Rows | None = None
+        self._decoded: dict[tuple[str, str], Any] = {}
+
+    @classmethod
+    def empty(cls, columns: Sequence[str]) -> Columns:
+        """A table without rows."""
+        return cls("", pa.table({name: pa.array([], pa.float64()) for name in columns}))
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return int(self._table.num_rows) if self._rows is None else len(self._rows)
 
     def __contains__(self, column: str) -> bool:
         return column in self._table.column_names
@@ -37,7 +63,10 @@ class Columns:
     @property
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
-        return self._table
+        table = self._table if isinstance(self._table, pa.Table) else pa.table(
+            {name: self._table.column(name) for name in self.column_names}
+        )  # fmt: skip
+        return table if self._rows is None else table.take(_indices(self._rows))
 
     @property
     def column_names(self) -> list[str]:
@@ -46,9 +75,8 @@ class Columns:
 
     def numbers(self, column: str) -> Floats:
         """A number per row; NaN where it is null. Exact for whole numbers below 2^53."""
-        numbers = _one_chunk(pc.cast(self._column(column), pa.float64(), safe=False))
-        values = np.frombuffer(numbers.buffers()[1], np.float64, len(numbers), numbers.offset * 8)
-        return np.where(_valid(numbers), values, np.nan)
+        numbers: Floats = self._chosen(self._once("numbers", column, _numbers))
+        return numbers
 
     def seconds(self, column: str) -> Floats:
         """A time per row in seconds, from a column of nanoseconds; NaN where it is null."""
@@ -61,21 +89,26 @@ class Columns:
 
     def flags(self, column: str) -> Booleans:
         """Yes or no per row; no where it is null."""
-        flags = _one_chunk(pc.cast(self._column(column), pa.bool_()))
-        return _valid(flags) & _unpacked(flags.buffers()[1], flags)
+        flags: Booleans = self._chosen(self._once("flags", column, _flags))
+        return flags
 
     def known(self, column: str) -> Booleans:
         """Where the column is not null."""
-        return _valid(_one_chunk(self._column(column)))
+        known: Booleans = self._chosen(self._once("known", column, lambda values: _valid(_one_chunk(values))))
+        return known
+
+    def among(self, column: str, texts: Collection[str]) -> Booleans:
+        """Where a column has one of the texts."""
+        places, there = self._encoded(column)
+        return np.array([text in texts for text in [*there, ""]], dtype=np.bool_)[places]
 
     def where(self, rows: Booleans) -> Columns:
         """Only the rows that are marked."""
-        return Columns(self.name, self._table.filter(_bits(rows)))
+        return self._of(np.flatnonzero(rows) if self._rows is None else self._rows[rows])
 
     def equal(self, column: str, text: str) -> Columns:
         """Only the rows that have `text` in `column`."""
-        places, texts = self._encoded(column)
-        return self.where(places == (texts.index(text) if text in texts else len(texts)))
+        return self.where(self.among(column, (text,)))
 
     def groups(self, column: str) -> list[Booleans]:
         """The rows of each number in a column, in one go where there is no such column."""
@@ -90,11 +123,23 @@ class Columns:
         named = [*texts, ""]
         return list(dict.fromkeys(named[place] for place in places[np.sort(np.unique(places, return_index=True)[1])]))
 
+    def _of(self, rows: Rows) -> Columns:
+        chosen = Columns(self.name, self._table)
+        chosen._rows, chosen._decoded = rows, self._decoded
+        return chosen
+
+    def _chosen(self, values: Any) -> Any:
+        return values if self._rows is None else values[self._rows]
+
     def _encoded(self, column: str) -> Encoding:
         """The place of each row's text among the texts of a column, −1 where it is null, and these texts."""
-        if column not in self._encodings:
-            self._encodings[column] = _encoded(pc.cast(self._column(column), pa.string()))
-        return self._encodings[column]
+        places, texts = self._once("texts", column, _encoded)
+        return self._chosen(places), texts
+
+    def _once(self, kind: str, column: str, decode: Callable[[pa.ChunkedArray], Any]) -> Any:
+        if (kind, column) not in self._decoded:
+            self._decoded[kind, column] = decode(self._column(column))
+        return self._decoded[kind, column]
 
     def _column(self, column: str) -> Any:  # pyarrow has no types
         if column not in self:
@@ -105,14 +150,38 @@ class Columns:
         return self._table.column(column)
 
 
-def _encoded(texts: pa.ChunkedArray) -> Encoding:
+def _numbers(column: pa.ChunkedArray) -> Floats:
+    numbers = _one_chunk(_cast(column, pa.float64(), (pa.int64(),)))
+    kind = np.int64 if pa.types.is_int64(numbers.type) else np.float64
+    values = np.frombuffer(numbers.buffers()[1], kind, len(numbers), numbers.offset * 8)
+    return np.where(_valid(numbers), values, np.nan) if numbers.null_count else values.astype(np.float64, copy=False)
+
+
+def _flags(column: pa.ChunkedArray) -> Booleans:
+    flags = _one_chunk(_cast(column, pa.bool_()))
+    return _valid(flags) & _unpacked(flags.buffers()[1], flags)
+
+
+def _encoded(column: pa.ChunkedArray) -> Encoding:
     """The place of each text among the distinct ones, −1 where it is null, and these."""
-    encoded = _one_chunk(texts).dictionary_encode()
-    places = np.frombuffer(encoded.indices.buffers()[1], np.int32, len(texts))
-    return np.where(_valid(encoded), places, -1), encoded.dictionary.to_pylist()
+    if not (pa.types.is_dictionary(column.type) and pa.types.is_int32(column.type.index_type)):
+        column = _cast(column, pa.string()).dictionary_encode()
+    encoded = _one_chunk(column.unify_dictionaries())
+    indices = encoded.indices
+    places = np.frombuffer(indices.buffers()[1], np.int32, len(indices), indices.offset * 4)
+    return np.where(_valid(encoded), places, -1), [str(text) for text in encoded.dictionary.to_pylist()]
 
 
 # What pyarrow does by to_numpy(), array() and scalar() loads pandas first; that takes longer than much of a picture.
+
+
+def _cast(column: pa.ChunkedArray, to: pa.DataType, as_well: tuple[pa.DataType, ...] = ()) -> pa.ChunkedArray:
+    """The column in a type, or as it is if it has that type or one of the others."""
+    if column.type in (to, *as_well):
+        return column
+    import pyarrow.compute as pc  # which takes a tenth of a second, and the columns of runs do not need it
+
+    return pc.cast(column, to, safe=False)
 
 
 def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
@@ -132,7 +201,6 @@ def _unpacked(bits: pa.Buffer, values: pa.Array) -> Booleans:
     return unpacked[values.offset :].astype(np.bool_)
 
 
-def _bits(rows: Booleans) -> pa.BooleanArray:
-    """The marks as an Arrow array."""
-    packed = pa.py_buffer(np.packbits(rows, bitorder="little"))
-    return pa.BooleanArray.from_buffers(pa.bool_(), len(rows), [None, packed])
+def _indices(rows: Rows) -> pa.Array:
+    """Places of rows as an Arrow array."""
+    return pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))])

@@ -19,7 +19,7 @@ from lasthop.chart import Chart
 from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.columns import Columns, Floats
-from lasthop.plots.source import Source
+from lasthop.plots.source import Source, columns_of
 from lasthop.plots.study_rows import WORDS, names_of
 
 PANEL_IN: Final = 1.9
@@ -50,7 +50,7 @@ class Curve:
 
 def draw_curves(source: Source, chart: Chart, title: str) -> Figure:
     """Draw a chart of a study's rows. Raises InputError if there is no row of the table."""
-    rows = _shown(Columns("rows", source.table("rows")), chart)
+    rows = _shown(columns_of(source, "rows"), chart)
     panels = [""] if chart.panels is None else rows.distinct(chart.panels)
     with style.settings():
         figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(chart.metrics))
@@ -62,7 +62,7 @@ def draw_curves(source: Source, chart: Chart, title: str) -> Figure:
                 _draw_panel(axes, rows, chart, metric, panel)
         for axes in grid[-1]:
             axes.set_xlabel(_words(chart, chart.over))
-        figure.suptitle(style.wrapped(title, "page"), x=0.01, ha="left", fontsize=style.TITLE_PT)
+        style.title_above(figure, style.wrapped(title, "page"))
         style.legend_below(figure, grid.flat if chart.by else ())
     return figure
 

@@ -14,9 +14,11 @@ from matplotlib.transforms import offset_copy
 from lasthop.plots import style
 from lasthop.plots.axes import Scale, scale_of, set_amount_axis
 from lasthop.plots.columns import Columns, Floats, Texts
-from lasthop.plots.flow import Drops, Flight
+from lasthop.plots.delivery import Flight, flight
+from lasthop.plots.flow import Drops
 from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
+from lasthop.plots.path_model import STATE, draw_rates, has_model
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span
 
@@ -33,17 +35,19 @@ def draw(source: Source, view: View) -> Figure:
 
 def _draw_flow(panel: FlowPanel) -> None:
     axes, flow, span = panel.axes, panel.flow, panel.span
-    tcp, flight = flow.decisions(), flow.flight()
+    tcp, in_flight = flow.decisions(), flight(flow)
     time = tcp.seconds("time_ns")
-    highest = _highest(tcp, flight, span)
+    highest = _highest(tcp, in_flight, span)
     scale = scale_of(panel.view.unit, highest, flow.segment_size())
     axes.set_ylim(0, 1.08 * highest / scale.divisor)
     set_amount_axis(axes, f"Window ({scale.label})")
     if not span.holds(time).any():
         style.say_empty(axes, "the sender made no decision in this time")
         return
-    _draw_phases(axes, time, tcp.texts("phase"), span)
-    _draw_curves(axes, tcp, flight, scale)
+    _draw_phases(axes, time, tcp.texts(STATE if has_model(tcp) else "phase"), span)
+    _draw_curves(axes, tcp, in_flight, scale)
+    if has_model(tcp):
+        draw_rates(axes, tcp, span)
     _draw_losses(axes, tcp, flow.drops(flow.sent()), span, scale)
 
 
@@ -53,7 +57,7 @@ def _highest(tcp: Columns, flight: Flight, span: Span) -> float:
     cwnd = tcp.numbers("cwnd")[shown]
     in_flight = flight.bytes[span.holds(flight.time)]
     highest = float(np.max(np.concatenate([cwnd, in_flight]), initial=1.0))
-    ssthresh = tcp.numbers("ssthresh")[shown]
+    ssthresh = np.empty(0) if has_model(tcp) else tcp.numbers("ssthresh")[shown]
     near = ssthresh[np.isfinite(ssthresh) & (ssthresh <= 1.5 * highest)]
     return float(np.max(near, initial=highest))
 
@@ -65,10 +69,10 @@ def _draw_phases(axes: Axes, time: Floats, phase: Texts, span: Span) -> None:
         axes.axvspan(
             begin,
             end,
-            facecolor=style.SHADES.get(name, style.OTHER_SHADE),
+            facecolor=style.SHADES.get(name, style.OTHER_SHADE) if name else "none",
             edgecolor="none",
             zorder=0,
-            label=None if name in named else name.replace("_", " "),
+            label=None if name in named or not name else style.phase_in_words(name),
         )
         named.add(name)
 
@@ -98,6 +102,9 @@ def _draw_window(axes: Axes, tcp: Columns, scale: Scale, drawn: set[str]) -> Non
         "ssthresh": {"color": style.ORANGE, "linestyle": (0, (4, 1.5)), "zorder": 3},
         "cwnd": {"color": style.BLUE, "linewidth": 1.1, "zorder": 4},
     }
+    if has_model(tcp):
+        # BBR sets a threshold for the kernel's sake and does not go by it.
+        del looks["ssthresh"]
     for name, look in looks.items():
         values = tcp.numbers(name) / scale.divisor
         if np.isfinite(values).any():
@@ -150,7 +157,7 @@ def _rows_before(tcp: Columns) -> npt.NDArray[np.int64]:
 
 KIND: Final = Kind(
     id="cwnd",
-    summary="each flow's congestion window, threshold and data in flight, with the phases and the losses",
+    summary="each flow's window, threshold (BBR: rates) and data in flight, with the phases and the losses",
     needs=("tcp", "segments"),
     uses=("packets",),
     draw=draw,

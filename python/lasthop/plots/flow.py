@@ -14,7 +14,8 @@ import numpy as np
 
 from lasthop.errors import InputError
 from lasthop.plots.columns import Booleans, Columns, Floats, Texts
-from lasthop.plots.source import Source
+from lasthop.plots.coverage import NO_BLOCKS, Block
+from lasthop.plots.source import Source, columns_of
 from lasthop.plots.span import Span
 
 FIRST_DATA_SEQ: Final = 1
@@ -66,14 +67,6 @@ class Acks:
 
 
 @dataclass(frozen=True)
-class Flight:
-    """Data in flight, in bytes, from each time until the next."""
-
-    time: Floats
-    bytes: Floats
-
-
-@dataclass(frozen=True)
 class Sacks:
     """The blocks of selective acknowledgments, as they reached the sender."""
 
@@ -120,7 +113,7 @@ class FlowTables:
     def __init__(self, source: Source, name: str | None) -> None:
         self._source = source
         self.name = choose_flow(flow_names(source), name)
-        self._segments = Columns("segments", source.table("segments")).equal("flow", self.name)
+        self._segments = columns_of(source, "segments").equal("flow", self.name)
         self.sender = _sender(self._segments)
         self._at_sender = self._segments.equal("host", self.sender)
 
@@ -131,17 +124,43 @@ class FlowTables:
 
     def is_of_datagrams(self) -> bool:
         """Whether its packets are datagrams, whose sequence numbers count packets and not bytes."""
-        return bool((self._at_sender.texts("kind") == DATAGRAM).any())
+        return bool(self._at_sender.among("kind", (DATAGRAM,)).any())
 
     def times(self) -> Floats:
         """Times at which the sender sent or received a packet, in seconds."""
         return self._at_sender.seconds("time_ns")
 
+    def segments(self) -> Columns:
+        """All its packets, at both ends."""
+        return self._segments
+
+    def at_sender(self) -> Columns:
+        """The packets that the sender sent or received."""
+        return self._at_sender
+
+    def data_sent(self) -> Columns:
+        """The packets with data that the sender sent."""
+        rows = self._at_sender.equal("direction", "sent")
+        return rows.where(rows.numbers("len") > 0)
+
+    def received(self) -> Columns:
+        """The packets with data that the receiver's end received; none where only the sender's was recorded."""
+        rows = self._segments.equal("direction", "received")
+        return rows.where(~rows.among("host", (self.sender,)) & (rows.numbers("len") > 0))
+
+    def heard(self) -> Columns:
+        """The packets with an acknowledgment of data that the sender received."""
+        rows = self._at_sender.equal("direction", "received")
+        return rows.where(rows.known("ack") & (rows.numbers("ack") >= FIRST_DATA_SEQ))
+
+    def has_decisions(self) -> bool:
+        """Whether the sender's decisions were recorded."""
+        return "tcp" in self._source.table_names
+
     def sent(self) -> Sent:
         """The data segments that the sender sent."""
-        rows = self._at_sender.equal("direction", "sent")
-        rows = rows.where(rows.numbers("len") > 0)
-        start, end = _extent(rows)
+        rows = self.data_sent()
+        start, end = extent(rows)
         return Sent(
             time=rows.seconds("time_ns"),
             start=start,
@@ -156,8 +175,7 @@ class FlowTables:
 
         A duplicate is a pure ACK with the same number and the same window (RFC 5681 §2).
         """
-        rows = self._at_sender.equal("direction", "received")
-        rows = rows.where(rows.known("ack") & (rows.numbers("ack") >= FIRST_DATA_SEQ))
+        rows = self.heard()
         ack = rows.numbers("ack") - FIRST_DATA_SEQ
         edge = ack + rows.numbers("window")
         same = np.zeros(len(ack), dtype=np.bool_)
@@ -171,44 +189,35 @@ class FlowTables:
 
     def acknowledged(self) -> tuple[Floats, Floats]:
         """Arrival times of ACKs at the sender, and the bytes acknowledged by then, on all connections together."""
-        rows = self._at_sender.equal("direction", "received")
-        rows = rows.where(rows.known("ack") & (rows.numbers("ack") >= FIRST_DATA_SEQ))
+        rows = self.heard()
         newly = np.zeros(len(rows))
         for those in rows.groups("connection"):
             acked = np.maximum.accumulate(rows.numbers("ack")[those]) - FIRST_DATA_SEQ
             newly[those] = np.diff(acked, prepend=0)
         return rows.seconds("time_ns"), np.cumsum(newly)
 
-    def flight(self) -> Flight:
-        """Data in flight after each packet that the sender sent or received, of that packet's connection."""
-        if self.is_of_datagrams():
-            # For QUIC only the sender's record has it: acknowledgments in datagrams are encrypted.
-            told = self.decisions()
-            return Flight(told.seconds("time_ns"), told.numbers("flight"))
-        rows = self._at_sender
-        time, flight = rows.seconds("time_ns"), np.zeros(len(rows))
-        for those in rows.groups("connection"):
-            flight[those] = _outstanding(rows.where(those))
-        last = np.append(time[1:] != time[:-1], True)[: len(time)]
-        return Flight(time[last], flight[last])
-
     def sacks(self) -> Sacks:
         """The blocks in the acknowledgments that reached the sender. None in tables without them."""
-        heard = self._at_sender.equal("direction", "received")
-        texts = heard.texts("sack") if "sack" in heard else ()
-        rows = [
-            (time, start - FIRST_DATA_SEQ, end - FIRST_DATA_SEQ)
-            for time, text in zip(heard.seconds("time_ns"), texts, strict=False)
-            for start, end in sack_blocks(text)
-        ]
-        return Sacks(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
+        heard = self.heard()
+        blocks = self.blocks(heard)
+        time = np.repeat(heard.seconds("time_ns"), [len(each) for each in blocks]) if len(heard) else np.empty(0)
+        ends = np.array([block for each in blocks for block in each], dtype=np.float64).reshape(-1, 2)
+        return Sacks(time, ends[:, 0], ends[:, 1])
+
+    def blocks(self, heard: Columns) -> list[tuple[Block, ...]]:
+        """The blocks of each acknowledgment, as offsets."""
+        if "sack" not in heard:
+            return [NO_BLOCKS] * len(heard)
+        texts = heard.texts("sack").tolist()
+        read = {text: _offsets(text) for text in set(texts)}
+        return [read[text] for text in texts]
 
     def drops(self, sent: Sent) -> Drops:
         """The drops of its data packets. None without the table `packets`."""
         packets = self._data_packets(sent)
         if packets is None:
             return Drops(np.empty(0), np.empty(0), NO_TEXTS)
-        lost = packets.where(np.isin(packets.texts("fate").astype(str), DROPPED))
+        lost = packets.where(packets.among("fate", DROPPED))
         return Drops(_end_of_packet(lost), _middle(lost), _place_and(lost, "rule"))
 
     def delays(self, sent: Sent) -> Delays:
@@ -216,9 +225,9 @@ class FlowTables:
         packets = self._data_packets(sent)
         if packets is None:
             return Delays(np.empty(0), np.empty(0), np.empty(0), NO_TEXTS)
-        single = np.isin(packets.texts("delay_cause").astype(str), HOLD_SINGLE_PACKETS)
+        single = packets.among("delay_cause", HOLD_SINGLE_PACKETS)
         # A packet that was dropped meanwhile, as too old, has no end of its delay.
-        dropped = np.isin(packets.texts("fate").astype(str), DROPPED)
+        dropped = packets.among("fate", DROPPED)
         held = packets.where(single & ~dropped & (packets.numbers("delay_ns") > 0))
         end = _end_of_packet(held)
         return Delays(end - held.seconds("delay_ns"), end, _middle(held), _place_and(held, "delay_cause"))
@@ -229,25 +238,25 @@ class FlowTables:
         resent_at = resent.seconds("time_ns")
         needless_at = resent_at[resent.flags("needless")]
         time = resent_at
-        if "tcp" in self._source.table_names:
+        if self.has_decisions():
             time = self.decisions().equal("event", "timeout").seconds("time_ns")
         return Timeouts(time, np.isin(time, needless_at))
 
     def decisions(self) -> Columns:
         """The sender's rows of the table `tcp`."""
-        tcp = Columns("tcp", self._source.table("tcp"))
+        tcp = columns_of(self._source, "tcp")
         return tcp.equal("flow", self.name).equal("host", self.sender)
 
     def segment_size(self) -> float:
         """The most frequent length of a data segment in bytes; 0 if there is none."""
-        lengths = self._at_sender.numbers("len")
-        sizes, counts = np.unique(lengths[lengths > 0], return_counts=True)
+        lengths = self.data_sent().numbers("len")
+        sizes, counts = np.unique(lengths, return_counts=True)
         return float(sizes[counts.argmax()]) if len(sizes) else 0.0
 
     def _packets(self) -> Columns | None:
         if "packets" not in self._source.table_names:
             return None
-        return Columns("packets", self._source.table("packets")).equal("flow", self.name)
+        return columns_of(self._source, "packets").equal("flow", self.name)
 
     def _data_packets(self, sent: Sent) -> Columns | None:
         packets = self._packets()
@@ -258,21 +267,21 @@ class FlowTables:
 
 def flow_names(source: Source) -> list[str]:
     """The flows of a result in the order of its table `flows`, else in the order in which they began."""
-    began = Columns("segments", source.table("segments")).distinct("flow")
+    began = columns_of(source, "segments").distinct("flow")
     if "flows" not in source.table_names:
         return began
-    listed = Columns("flows", source.table("flows")).distinct("flow")
+    listed = columns_of(source, "flows").distinct("flow")
     return [name for name in listed if name in began] + [name for name in began if name not in listed]
 
 
 def datagram_flows(source: Source) -> list[str]:
     """Those of them whose packets are datagrams."""
-    return Columns("segments", source.table("segments")).equal("kind", DATAGRAM).distinct("flow")
+    return columns_of(source, "segments").equal("kind", DATAGRAM).distinct("flow")
 
 
 def silent_flows(source: Source) -> list[str]:
     """The flows of datagrams whose sender recorded no decision: those of UDP, not those of QUIC."""
-    told = Columns("tcp", source.table("tcp")).distinct("flow")
+    told = columns_of(source, "tcp").distinct("flow")
     return [name for name in datagram_flows(source) if name not in told]
 
 
@@ -295,21 +304,15 @@ def sack_blocks(text: str) -> list[tuple[float, float]]:
     return list(zip(numbers[0::2], numbers[1::2], strict=False))
 
 
+def _offsets(text: str) -> tuple[Block, ...]:
+    return tuple((start - FIRST_DATA_SEQ, end - FIRST_DATA_SEQ) for start, end in sack_blocks(text))
+
+
 def _sender(segments: Columns) -> str:
     """Return the host that sent more data; in a flow without data, the one that sent first."""
     sent = segments.equal("direction", "sent")
-    hosts, lengths = sent.texts("host"), sent.numbers("len")
-    totals = {host: float(lengths[hosts == host].sum()) for host in dict.fromkeys(hosts)}
+    totals = {host: float(sent.equal("host", host).numbers("len").sum()) for host in sent.distinct("host")}
     return max(totals, key=totals.__getitem__, default="")
-
-
-def _outstanding(rows: Columns) -> Floats:
-    """Return the bytes in flight of one connection after each packet at its sender."""
-    sent = rows.texts("direction") == "sent"
-    end = np.where(sent & (rows.numbers("len") > 0), rows.numbers("seq") + rows.numbers("len"), FIRST_DATA_SEQ)
-    ack = np.where(~sent & rows.known("ack"), rows.numbers("ack"), FIRST_DATA_SEQ)
-    # The ACK of a FIN is beyond all bytes.
-    return np.asarray((np.maximum.accumulate(end) - np.maximum.accumulate(ack)).clip(min=0))
 
 
 def _verdicts(rows: Columns) -> Texts:
@@ -347,11 +350,11 @@ def _end_of_packet(packets: Columns) -> Floats:
 
 
 def _middle(packets: Columns) -> Floats:
-    start, end = _extent(packets)
+    start, end = extent(packets)
     return (start + end) / 2
 
 
-def _extent(packets: Columns) -> tuple[Floats, Floats]:
+def extent(packets: Columns) -> tuple[Floats, Floats]:
     """The offsets of what packets carry: of their bytes, or of datagrams the number and the next."""
     datagram = packets.texts("kind") == DATAGRAM
     start = packets.numbers("seq") - np.where(datagram, 0, FIRST_DATA_SEQ)

@@ -60,7 +60,7 @@ def draw_flows(
         mark_timeouts(axes, flow.timeouts(), span)
     set_time_axis(rows[-1], span)
     _set_titles(figure, rows, flows, source, view, span)
-    style.legend_below(figure, rows, legend, note)
+    style.legend_below(figure, figure.axes, legend, note)
     return figure
 
 

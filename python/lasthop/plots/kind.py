@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Final, Literal
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Final, Literal
 
 from lasthop.errors import InputError
 from lasthop.plots.source import Source
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SequenceUnit = Literal["bytes", "segments"]
 

@@ -1,115 +1,134 @@
-"""Several runs over one another: what was acknowledged, the congestion window and the queue, on one time axis."""
+"""Several runs over one another: what arrived, the congestion windows and the longest queue, on one time axis."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from lasthop.errors import InputError
-from lasthop.plots import style
-from lasthop.plots.columns import Columns, Floats
-from lasthop.plots.flow import FlowTables, flow_names
-from lasthop.plots.source import Source
+from lasthop.plots import style, thinning
+from lasthop.plots.axes import Scale, scale_of, set_amount_axis, set_time_axis
+from lasthop.plots.columns import Floats
+from lasthop.plots.delivery import arrivals
+from lasthop.plots.kind import View
+from lasthop.plots.queue import SHORT_TIMES
+from lasthop.plots.queue_lengths import Queue, mean_and_longest, read_queues
+from lasthop.plots.runs import Drawn, flows_of_runs, look_of
+from lasthop.plots.source import ReadOnce, Source
+from lasthop.plots.span import Span, round_edges, span_of
+from lasthop.plots.thinning import Sheet
 
 PANEL_IN: Final = 1.9
 FRAME_IN: Final = 0.5
-DASHES: Final = ("-", "--", ":", "-.")
-MOST_POINTS: Final = 4000
-"""Points of a curve: more are not to be told apart on a page."""
 
 Run = tuple[str, Source]
 """A run with the words that name it."""
 
-Curve = Callable[[Source, str], tuple[Floats, Floats]]
-"""Times and values of a flow of a run."""
+Curve = tuple[Floats, Floats, dict[str, Any]]
+"""Times, values from each of them on, and the looks with the words of the legend."""
 
 
-def draw_overlay(runs: Sequence[Run], flow: str | None = None) -> Figure:
-    """Draw the runs' flows of one name (the first that all have) over one another.
+def draw_overlay(runs: Sequence[Run]) -> Figure:
+    """Draw all flows of the runs over one another: a flow in one colour, the runs in shades and dashes of it.
 
-    Raises InputError where no flow is common, or a run recorded no segments.
+    Raises InputError where a run recorded no segments.
     """
-    name = flow or _common_flow(runs)
-    panels: list[tuple[str, Curve]] = [("acknowledged (kB)", _acknowledged)]
-    if all("tcp" in source.table_names for _, source in runs):
-        panels.append(("cwnd (segments)", _window))
-    if all("queue" in source.table_names for _, source in runs):
-        panels.append(("longest queue (packets)", _queue))
+    read = [(words, ReadOnce(source)) for words, source in runs]
+    for words, source in read:
+        _check_segments(words, source)
     with style.settings():
+        first, *beside = read
+        drawn, note = flows_of_runs(_Named(*first), View(beside=tuple(beside)), "compare", ("segments",))
+        span = span_of(View(), *(one.flow.times() for one in drawn))
+        panels = _panels(read, drawn)
         figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(panels))
-        grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
-        for axes, (label, curve) in zip(grid, panels, strict=True):
-            for place, (words, source) in enumerate(runs):
-                time, value = _thinned(*curve(source, name))
-                _draw(axes, time, value, words, place)
-            axes.set_ylabel(label)
+        grid = list(figure.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0])
+        for axes, draw in zip(grid, panels, strict=True):
+            draw(axes, span)
             axes.set_ylim(bottom=0)
-            axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
-            axes.grid(axis="y")
-        grid[-1].set_xlabel("time (s)")
-        grid[-1].set_xlim(left=0)
-        figure.suptitle(f"flow {name}", x=0.01, ha="left", fontsize=style.TITLE_PT)
-        style.legend_below(figure, grid)
+        set_time_axis(grid[-1], span)
+        style.title_above(figure, style.wrapped(f"{', '.join(words for words, _ in runs)} compared", "page"))
+        style.legend_below(figure, grid, [one.words for one in drawn], note)
     return figure
 
 
-def _common_flow(runs: Sequence[Run]) -> str:
-    for words, source in runs:
-        if "segments" not in source.table_names:
-            raise InputError(
-                f"{words} recorded no segments, from which the picture is drawn",
-                help='run it again with --set \'record.tables=["segments", "tcp", "queue"]\'',
-            )
-    names = [flow_names(source) for _, source in runs]
-    common = [name for name in names[0] if all(name in others for others in names[1:])]
-    if not common:
-        raise InputError("the runs have no flow of the same name", help="compare runs of one scenario")
-    return common[0]
+class _Named(ReadOnce):
+    """A run under the words that name it in a comparison."""
+
+    def __init__(self, words: str, source: Source) -> None:
+        super().__init__(source)
+        self.folder_name = words
 
 
-def _acknowledged(source: Source, flow: str) -> tuple[Floats, Floats]:
-    time, total = FlowTables(source, flow).acknowledged()
-    return time, total / 1e3
+def _check_segments(words: str, source: Source) -> None:
+    if "segments" not in source.table_names:
+        raise InputError(
+            f"{words} recorded no segments, from which the picture is drawn",
+            help='run it again with --set \'record.tables=["segments", "tcp", "queue"]\'',
+        )
 
 
-def _window(source: Source, flow: str) -> tuple[Floats, Floats]:
-    tables = FlowTables(source, flow)
-    decisions = tables.decisions()
-    return decisions.seconds("time_ns"), decisions.numbers("cwnd") / max(tables.segment_size(), 1.0)
+def _panels(runs: Sequence[Run], drawn: Sequence[Drawn]) -> list[Callable[[Axes, Span], None]]:
+    panels: list[Callable[[Axes, Span], None]] = [lambda axes, span: _draw_arrivals(axes, drawn, span)]
+    if all("tcp" in source.table_names for _, source in runs):
+        panels.append(lambda axes, span: _draw_windows(axes, drawn, span))
+    if all("queue" in source.table_names for _, source in runs):
+        panels.append(lambda axes, span: _draw_queues(axes, runs, span))
+    return panels
 
 
-def _queue(source: Source, flow: str) -> tuple[Floats, Floats]:
-    """The queue that was longest at any time, of any flow's packets."""
-    del flow
-    rows = Columns("queue", source.table("queue"))
-    places = rows.texts("link") + "." + rows.texts("direction")
-    packets = rows.numbers("packets")
-    longest = max(dict.fromkeys(places), key=lambda place: float(packets[places == place].max()), default="")
-    chosen = places == longest
-    return rows.seconds("time_ns")[chosen], packets[chosen]
+def _draw_arrivals(axes: Axes, drawn: Sequence[Drawn], span: Span) -> None:
+    curves = []
+    for one in drawn:
+        found = arrivals(one.flow)
+        curves.append((found.time, np.cumsum(found.bytes), _looks(one)))
+    scale = scale_of("bytes", _highest(curves), 0.0)
+    _draw(axes, curves, scale, span)
+    set_amount_axis(axes, f"Arrived ({scale.label})")
 
 
-def _thinned(time: Floats, value: Floats) -> tuple[Floats, Floats]:
-    """Of a long curve, the lowest and the highest point of each short time, so that no peak is lost."""
-    if len(time) <= MOST_POINTS:
-        return time, value
-    kept = []
-    for part in np.array_split(np.arange(len(time)), MOST_POINTS // 2):
-        kept += sorted({int(part[value[part].argmin()]), int(part[value[part].argmax()])})
-    return time[kept], value[kept]
+def _draw_windows(axes: Axes, drawn: Sequence[Drawn], span: Span) -> None:
+    curves = []
+    for one in drawn:
+        decisions = one.flow.decisions()
+        if len(decisions):
+            curves.append((decisions.seconds("time_ns"), decisions.numbers("cwnd"), _looks(one)))
+    scale = scale_of("bytes", _highest(curves), 0.0)
+    _draw(axes, curves, scale, span)
+    set_amount_axis(axes, f"cwnd ({scale.label})")
 
 
-def _draw(axes: Axes, time: Floats, value: Floats, words: str, place: int) -> None:
-    axes.step(
-        time,
-        value,
-        where="post",
-        label=words,
-        color=style.SERIES[place % len(style.SERIES)],
-        linestyle=DASHES[place % len(DASHES)],
-    )
+def _draw_queues(axes: Axes, runs: Sequence[Run], span: Span) -> None:
+    """The queue of each run that was longest at any time, of all flows' packets."""
+    curves = []
+    for place, (words, source) in enumerate(runs):
+        queue = max(read_queues(source), key=Queue.highest, default=None)
+        if queue is not None and queue.highest() > 0:
+            _, dashes = look_of(0, place, len(runs))
+            look = {"color": style.shaded(style.GREY, place), "linestyle": dashes}
+            edges = round_edges(span, SHORT_TIMES)
+            mean, _ = mean_and_longest(queue.time, queue.packets, edges)
+            curves.append((edges[:-1], mean, {**look, "label": f"{words}: queue of {queue.name}"}))
+    _draw(axes, curves, Scale("packets", 1.0), span)
+    set_amount_axis(axes, "Queue (packets)")
+
+
+def _looks(one: Drawn) -> dict[str, Any]:
+    return {"color": one.colour, "linestyle": one.dashes, "label": one.words}
+
+
+def _highest(curves: Sequence[Curve]) -> float:
+    return max((float(value.max(initial=0.0)) for _, value, _ in curves), default=0.0)
+
+
+def _draw(axes: Axes, curves: Sequence[Curve], scale: Scale, span: Span) -> None:
+    axes.grid(axis="y")
+    axes.set_axisbelow(True)
+    sheet = Sheet(span, 0.0, _highest(curves) or 1.0)
+    for time, value, looks in curves:
+        at, shown = thinning.steps(sheet, time, value)
+        axes.step(at, shown / scale.divisor, where="post", **looks)

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.axes import Scale, scale_of, set_amount_axis, set_time_axis, set_title
-from lasthop.plots.columns import Columns, Floats
+from lasthop.plots.columns import Floats
 from lasthop.plots.flow import FlowTables, choose_flow, datagram_flows, flow_names
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.source import Source
+from lasthop.plots.source import Source, columns_of
 from lasthop.plots.span import Span, span_of
 
 HEIGHT_IN: Final = 3.1
@@ -87,7 +87,7 @@ def draw(source: Source, view: View) -> Figure:
 def _read(source: Source, view: View) -> tuple[list[Progress], list[str]]:
     """The flows to draw, packet by packet or else from samples, and the names of those of datagrams."""
     by_packet = "segments" in source.table_names
-    names = flow_names(source) if by_packet else Columns("progress", source.table("progress")).distinct("flow")
+    names = flow_names(source) if by_packet else columns_of(source, "progress").distinct("flow")
     asked = [choose_flow(names, view.flow)] if view.flow else names
     unheard = datagram_flows(source) if by_packet else _sampled_datagrams(source)
     datagrams = [name for name in asked if name in unheard]
@@ -108,17 +108,17 @@ def _of_packets(source: Source, name: str) -> Progress:
 
 
 def _of_samples(source: Source, name: str) -> Progress:
-    rows = Columns("progress", source.table("progress")).equal("flow", name)
+    rows = columns_of(source, "progress").equal("flow", name)
     timeouts = np.empty(0)
     if "tcp" in source.table_names:
-        decisions = Columns("tcp", source.table("tcp")).equal("flow", name)
+        decisions = columns_of(source, "tcp").equal("flow", name)
         timeouts = decisions.equal("event", "timeout").seconds("time_ns")
     return Progress(name, rows.seconds("time_ns"), rows.numbers("acked"), timeouts)
 
 
 def _sampled_datagrams(source: Source) -> list[str]:
     """Flows of which something arrived, and no receiver sent an ACK."""
-    rows = Columns("progress", source.table("progress"))
+    rows = columns_of(source, "progress")
     heard = rows.where(rows.numbers("acks") > 0).distinct("flow")
     return [name for name in rows.where(rows.numbers("received") > 0).distinct("flow") if name not in heard]
 

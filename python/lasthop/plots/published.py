@@ -18,7 +18,7 @@ from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.columns import Booleans, Columns, Floats
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.source import Source
+from lasthop.plots.source import Source, columns_of
 from lasthop.plots.study_rows import WORDS, Name, names_of
 
 ROW_IN: Final = 0.158
@@ -106,7 +106,7 @@ class Line:
 
 def draw(source: Source, view: View) -> Figure:
     """Draw the rows of one table of the document (the view's, else the first)."""
-    rows = _choose_table(Columns("rows", source.table("rows")), view.table)
+    rows = _choose_table(columns_of(source, "rows"), view.table)
     names = names_of(rows)
     lines = _lines(list(dict.fromkeys(names)))
     panels = _panels(rows.distinct("metric"), view)
@@ -117,7 +117,7 @@ def draw(source: Source, view: View) -> Figure:
     _name_lines(all_axes, lines)
     title = f"{source.name} published and measured{_same_in_all(list(dict.fromkeys(names)))}".strip()
     words = style.wrapped(title if view.title is None else view.title, "page")
-    figure.suptitle(words, x=0.01, ha="left", fontsize=style.TITLE_PT)
+    style.title_above(figure, words)
     if not lines:
         style.say_empty(all_axes[0], "no row to draw")
     style.legend_below(figure, all_axes, LEGEND)

@@ -1,8 +1,7 @@
-"""Each link's queue over time: packets waiting, the moving average where RED keeps one, and the drops."""
+"""Each link's queue over time: what waits, the limit, the moving average where RED keeps one, and the drops."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
@@ -12,11 +11,21 @@ from matplotlib.figure import Figure
 
 from lasthop.errors import InputError
 from lasthop.plots import style
-from lasthop.plots.axes import set_count_axis, set_time_axis, set_title, set_title_above_all
-from lasthop.plots.columns import Columns, Floats
+from lasthop.plots.axes import (
+    Scale,
+    scale_of,
+    set_amount_axis,
+    set_count_axis,
+    set_time_axis,
+    set_title,
+    set_title_above_all,
+)
+from lasthop.plots.columns import Floats
 from lasthop.plots.kind import Kind, View
+from lasthop.plots.queue_lengths import Queue, mean_and_longest, read_queues
+from lasthop.plots.queue_limit import QueueLimit
 from lasthop.plots.source import Source
-from lasthop.plots.span import Span, span_of
+from lasthop.plots.span import Span, round_edges, span_of
 
 HEIGHT_IN: Final = 2.1
 """Of the first panel; each further one adds `PANEL_IN`."""
@@ -26,38 +35,16 @@ PANEL_IN: Final = 1.6
 MOST_PANELS: Final = 6
 """Largest number of queues that are drawn without being named: those with most drops, then the longest."""
 
+HARDLY_USED: Final = 0.15
+"""Share of the longest queue's bytes up to which a queue without a drop is left out, if it is not named."""
+
 MOST_CHANGES: Final = 1500
-"""Of a longer history, the mean and the longest of each of `SHORT_TIMES` equal times are drawn."""
+"""Of a longer history, the mean and the longest of each of some 240 equal times of a round length are drawn."""
 
 SHORT_TIMES: Final = 240
 
-QUEUE_DROP: Final = "queue_drop"
-
-
-@dataclass(frozen=True)
-class Queue:
-    """One queue: packets from each time until the next, RED's average, and the queue's length at each drop.
-
-    Of several changes at one time only the last is kept.
-    """
-
-    link: str
-    direction: str
-    time: Floats
-    packets: Floats
-    average_time: Floats
-    average: Floats
-    drop_time: Floats
-    drop_behind: Floats
-
-    @property
-    def name(self) -> str:
-        """Its name in options, such as "lasthop.down"."""
-        return f"{self.link}.{self.direction}"
-
-    def highest(self) -> float:
-        """The largest number of packets in the queue, also at a drop."""
-        return float(max(self.packets.max(initial=0), self.drop_behind.max(initial=0)))
+ROOM: Final = 1.6
+"""Up to this multiple of the longest queue a limit is drawn; a higher one is only named, or the queue would be flat."""
 
 
 def draw(source: Source, view: View) -> Figure:
@@ -76,9 +63,6 @@ def draw(source: Source, view: View) -> Figure:
             axes.set_title(words, pad=style.TITLE_PAD_PT)
     if panels > 1:
         set_title_above_all(figure, view, source)
-    for axes in rows:
-        set_count_axis(axes, max((queue.highest() for queue in queues), default=0.0) or 1.0)
-        axes.set_ylabel("Packets")
     set_time_axis(rows[-1], span)
     if not queues:
         set_title(rows[0], view, source, "queues")
@@ -98,9 +82,13 @@ def _chosen(queues: list[Queue], names: tuple[str, ...]) -> tuple[list[Queue], l
     if names:
         return [queue for queue in queues if queue.link in names or queue.name in names], []
     used = [queue for queue in queues if queue.highest() > 0]
+    longest = max((float(queue.bytes.max(initial=0)) for queue in used), default=0.0)
     by_weight = sorted(used, key=lambda queue: (len(queue.drop_time), queue.highest()), reverse=True)
-    kept = {queue.name for queue in by_weight[:MOST_PANELS]}
-    return [queue for queue in used if queue.name in kept], by_weight[MOST_PANELS:]
+    kept = [
+        queue.name for queue in by_weight
+        if len(queue.drop_time) or float(queue.bytes.max(initial=0)) > HARDLY_USED * longest
+    ][:MOST_PANELS]  # fmt: skip
+    return [queue for queue in used if queue.name in kept], [queue for queue in by_weight if queue.name not in kept]
 
 
 def _note(left_out: list[Queue]) -> str:
@@ -110,50 +98,51 @@ def _note(left_out: list[Queue]) -> str:
     lost = f", {dropped} dropped" if dropped else ""
     longest = max(queue.highest() for queue in left_out)
     which = style.listed([queue.name for queue in left_out])
-    return f"Left out: {which} ({len(left_out)} queues of at most {longest:g} packets{lost})"
-
-
-def read_queues(source: Source) -> list[Queue]:
-    """All queues, in the order in which they were first used."""
-    rows = Columns("queue", source.table("queue"))
-    drops = None
-    if "packets" in source.table_names:
-        drops = Columns("packets", source.table("packets")).equal("fate", QUEUE_DROP)
-    names = dict.fromkeys(zip(rows.texts("link"), rows.texts("direction"), strict=True))
-    return [_read_one(rows, drops, str(link), str(direction)) for link, direction in names]
-
-
-def _read_one(rows: Columns, drops: Columns | None, link: str, direction: str) -> Queue:
-    here = rows.equal("link", link).equal("direction", direction)
-    time = here.numbers("time_ns")
-    settled = here.where(np.append(time[1:] != time[:-1], True))
-    averaged = here.where(here.known("average"))
-    lost = None if drops is None else drops.equal("link", link).equal("direction", direction)
-    return Queue(
-        link,
-        direction,
-        time=settled.seconds("time_ns"),
-        packets=settled.numbers("packets"),
-        average_time=averaged.seconds("time_ns"),
-        average=averaged.numbers("average"),
-        drop_time=np.empty(0) if lost is None else lost.seconds("entered_ns"),
-        drop_behind=np.empty(0) if lost is None else lost.numbers("behind"),
-    )
+    what = f"{len(left_out)} queues" if len(left_out) > 1 else "a queue"
+    return f"Left out: {which} ({what} of at most {longest:g} packets{lost}; --link draws it)"
 
 
 def _draw_panel(axes: Axes, queue: Queue, span: Span) -> None:
+    length, met = queue.length, queue.length_at_drops
+    highest = float(max(length.max(initial=0), met.max(initial=0), queue.average.max(initial=0))) or 1.0
+    limit = queue.limit.amount if queue.limit is not None and queue.limit.in_bytes == queue.in_bytes else np.inf
+    top = limit if limit <= ROOM * highest else highest
+    scale = scale_of("bytes", top, 0.0) if queue.in_bytes else Scale("packets", 1.0)
     if int(span.holds(queue.time).sum()) > MOST_CHANGES:
-        _draw_summary(axes, queue, span)
+        _draw_summary(axes, queue.time, length / scale.divisor, span)
     else:
-        axes.fill_between(queue.time, queue.packets, step="post", color=style.CYAN, alpha=0.25, linewidth=0)
-        axes.step(queue.time, queue.packets, where="post", color=style.BLUE, linewidth=0.7, label="waiting")
+        axes.fill_between(queue.time, length / scale.divisor, step="post", color=style.CYAN, alpha=0.25, linewidth=0)
+        axes.step(
+            queue.time, length / scale.divisor, where="post", color=style.BLUE, linewidth=0.7, label="waiting"
+        )  # fmt: skip
     if len(queue.average):
         axes.plot(queue.average_time, queue.average, color=style.ORANGE, linewidth=1.1, label="average (RED)")
-    dropped = span.holds(queue.drop_time)
+    _draw_limit(axes, queue.limit, limit / scale.divisor, shown=limit <= top)
+    _draw_drops(axes, queue.drop_time, met / scale.divisor, span)
+    if queue.in_bytes:
+        set_amount_axis(axes, f"Queue ({scale.label})")
+        axes.set_ylim(0, 1.1 * top / scale.divisor)
+    else:
+        set_count_axis(axes, top)
+        axes.set_ylabel("Packets")
+
+
+def _draw_limit(axes: Axes, limit: QueueLimit | None, height: float, *, shown: bool) -> None:
+    if shown:
+        axes.axhline(height, color=style.BLACK, linewidth=0.7, linestyle=(0, (1, 1.6)), zorder=1.5, label="limit")
+    elif limit is not None:
+        axes.text(
+            1.0, 1.0, f"limit: {limit.words}", transform=axes.transAxes, ha="right", va="bottom",
+            fontsize=style.NOTE_PT, color=style.GREY,
+        )  # fmt: skip
+
+
+def _draw_drops(axes: Axes, time: Floats, height: Floats, span: Span) -> None:
+    dropped = span.holds(time)
     if dropped.any():
         axes.plot(
-            queue.drop_time[dropped],
-            queue.drop_behind[dropped],
+            time[dropped],
+            height[dropped],
             linestyle="none",
             marker="x",
             markersize=4.2,
@@ -161,36 +150,22 @@ def _draw_panel(axes: Axes, queue: Queue, span: Span) -> None:
             color=style.RED,
             clip_on=False,
             zorder=5,
-            label="dropped",
+            label=f"dropped ({int(dropped.sum())})",
         )
 
 
-def _draw_summary(axes: Axes, queue: Queue, span: Span) -> None:
+def _draw_summary(axes: Axes, time: Floats, length: Floats, span: Span) -> None:
     """The mean and the longest of each short time, where single changes would run into one another."""
-    edges = np.linspace(span.start, span.end, SHORT_TIMES + 1)
-    mean, longest = mean_and_longest(queue.time, queue.packets, edges)
-    short = f"{edges[1] - edges[0]:.2g} s"
+    edges = round_edges(span, SHORT_TIMES)
+    mean, longest = mean_and_longest(time, length, edges)
+    short = style.seconds_in_words(float(edges[1] - edges[0]))
     axes.stairs(longest, edges, fill=True, color=style.CYAN, alpha=0.35, label=f"longest in {short}")
     axes.stairs(mean, edges, baseline=None, color=style.BLUE, linewidth=0.9, label=f"mean of {short}")
 
 
-def mean_and_longest(time: Floats, packets: Floats, edges: Floats) -> tuple[Floats, Floats]:
-    """The mean over time and the longest of a queue that had `packets` from `time` on, for each two edges.
-
-    Before the first time it was empty.
-    """
-    area = np.concatenate([[0.0], np.cumsum(packets[:-1] * np.diff(time))])
-    mean = np.diff(np.interp(edges, time, area)) / np.diff(edges)
-    at_start = np.searchsorted(time, edges[:-1], side="right")
-    longest = np.concatenate([[0.0], packets])[at_start]
-    inside = (time >= edges[0]) & (time < edges[-1])
-    np.maximum.at(longest, np.searchsorted(edges, time[inside], side="right") - 1, packets[inside])
-    return mean, longest
-
-
 KIND: Final = Kind(
     id="queue",
-    summary="each link's queue over time, with the average that RED keeps and the packets dropped",
+    summary="each link's queue over time, with its limit, the average that RED keeps and the packets dropped",
     needs=("queue",),
     uses=("packets",),
     draw=draw,

@@ -8,7 +8,20 @@ from typing import Any, Final
 from matplotlib.figure import Figure
 
 from lasthop.errors import InputError
-from lasthop.plots import cell, cwnd, delay, progress, published, queue, rtt, share, style, throughput, time_sequence
+from lasthop.plots import (
+    cell,
+    cwnd,
+    delay,
+    progress,
+    published,
+    queue,
+    rtt,
+    share,
+    style,
+    throughput,
+    time_sequence,
+    transfers,
+)
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import ReadOnce, Source, check_tables
 
@@ -23,6 +36,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     delay.KIND,
     delay.CDF,
     delay.BOX,
+    transfers.KIND,
     published.KIND,
     cell.KIND,
 )

@@ -11,13 +11,16 @@ from matplotlib.figure import Figure
 from lasthop.plots import style
 from lasthop.plots.axes import raster_if_many, set_amount_axis
 from lasthop.plots.columns import Columns, Floats
-from lasthop.plots.flow import Acks, Sent
+from lasthop.plots.delivery import round_trips
 from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span
 
 HEIGHT_IN: Final = 2.7
+
+MILLISECONDS: Final = 1e3
+"""Of a second: the unit of the axis, as in pictures of delays."""
 
 
 def draw(source: Source, view: View) -> Figure:
@@ -28,29 +31,13 @@ def draw(source: Source, view: View) -> Figure:
 def _draw_flow(panel: FlowPanel) -> None:
     axes, flow, span = panel.axes, panel.flow, panel.span
     tcp = flow.decisions()
-    set_amount_axis(axes, "Round trip and timer (s)")
+    set_amount_axis(axes, "Round trip and timer (ms)")
     if span.holds(tcp.seconds("time_ns")).any():
-        _draw_round_trips(axes, *round_trips(flow.sent(), flow.acks()), span)
+        _draw_round_trips(axes, *round_trips(flow), span)
         _draw_curves(axes, tcp, span)
     else:
         style.say_empty(axes, "the sender made no decision in this time")
     axes.set_ylim(bottom=0)
-
-
-def round_trips(sent: Sent, acks: Acks) -> tuple[Floats, Floats]:
-    """Return the time at which each segment was first covered by an ACK, and its round trip, in seconds.
-
-    Only segments that were sent once count: an ACK does not say which copy it is for (Karn's algorithm, RFC 6298 §3).
-    """
-    again = sent.verdict != "original"
-    starts_again = np.unique(sent.start[again])
-    once = ~again & ~np.isin(sent.start, starts_again)
-    if not once.any() or not len(acks.ack):
-        return np.empty(0), np.empty(0)
-    first = np.searchsorted(acks.ack, sent.end[once])
-    covered = first < len(acks.ack)
-    acked_at = acks.time[first[covered]]
-    return acked_at, acked_at - sent.time[once][covered]
 
 
 def _draw_round_trips(axes: Axes, acked_at: Floats, round_trip: Floats, span: Span) -> None:
@@ -58,7 +45,7 @@ def _draw_round_trips(axes: Axes, acked_at: Floats, round_trip: Floats, span: Sp
     if shown.any():
         axes.plot(
             acked_at[shown],
-            round_trip[shown],
+            round_trip[shown] * MILLISECONDS,
             linestyle="none",
             marker=".",
             markersize=2.5,
@@ -76,10 +63,10 @@ def _draw_curves(axes: Axes, tcp: Columns, span: Span) -> None:
         ("rto_ns", "timer (RTO)", style.ORANGE, (0, (4, 1.2))),
         ("srtt_ns", "smoothed (SRTT)", style.BLUE, "-"),
     ):
-        seconds = tcp.seconds(column)
-        if np.isfinite(seconds[span.holds(time)]).any():
-            axes.step(time, seconds, where="post", color=colour, linestyle=dashes, zorder=3, label=words)
-    srtt, deviation = tcp.seconds("srtt_ns"), tcp.seconds("rttvar_ns")
+        length = tcp.seconds(column) * MILLISECONDS
+        if np.isfinite(length[span.holds(time)]).any():
+            axes.step(time, length, where="post", color=colour, linestyle=dashes, zorder=3, label=words)
+    srtt, deviation = tcp.seconds("srtt_ns") * MILLISECONDS, tcp.seconds("rttvar_ns") * MILLISECONDS
     if np.isfinite(srtt + deviation).any():
         axes.fill_between(
             time,

@@ -1,4 +1,7 @@
-"""The common parts of pictures of several runs: their flows, each with label, colour and dashes."""
+"""The common parts of pictures of several runs: their flows, each with label, colour and dashes.
+
+A flow has the same colour wherever flows are drawn beside one another: that of its place among the flows.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ import numpy as np
 
 from lasthop.errors import InputError
 from lasthop.plots import style
-from lasthop.plots.columns import Columns, Floats
+from lasthop.plots.columns import Floats
 from lasthop.plots.flow import FlowTables, choose_flow, flow_names
 from lasthop.plots.kind import View
-from lasthop.plots.source import ReadOnce, Source, check_tables
+from lasthop.plots.source import ReadOnce, Source, check_tables, columns_of
 
 DASHES: Final[tuple[Any, ...]] = ("-", (0, (3.5, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
 
@@ -29,30 +32,36 @@ class Drawn:
     words: str
     colour: str
     dashes: Any
+    run: int = 0
 
 
 def flows_of_runs(source: Source, view: View, kind: str, needs: tuple[str, ...]) -> tuple[list[Drawn], str]:
     """Return the view's flow (or all flows) of the run and of those beside it, and a note on those left out."""
-    runs = _named(source, view)
+    runs = named_runs(source, view)
     found = []
-    for name, run in runs:
+    for place, (name, run) in enumerate(runs):
         check_tables(run, kind, needs)
         names = flow_names(run)
         chosen = [choose_flow(names, view.flow)] if view.flow is not None or not names else names
-        found += [(FlowTables(run, flow), _words(name, flow, len(runs), len(chosen))) for flow in chosen]
+        found += [(place, FlowTables(run, flow), _words(name, flow, len(runs), len(chosen))) for flow in chosen]
+    named = list(dict.fromkeys(flow.name for _, flow, _ in found))
     drawn = [
-        Drawn(flow, words, style.SERIES[place % len(style.SERIES)], DASHES[place // len(style.SERIES) % len(DASHES)])
-        for place, (flow, words) in enumerate(found[:MOST_FLOWS])
+        Drawn(flow, words, *look_of(named.index(flow.name), run, len(runs)), run)
+        for run, flow, words in found[:MOST_FLOWS]
     ]
-    left_out = [words for _, words in found[MOST_FLOWS:]]
+    left_out = [words for _, _, words in found[MOST_FLOWS:]]
     return drawn, f"Left out: {style.listed(left_out)} ({len(left_out)} flows that --flow shows)" if left_out else ""
 
 
-def acknowledged_by(flow: FlowTables, edges: Floats) -> Floats:
-    """Return the bytes acknowledged by each of `edges`."""
-    time, total = flow.acknowledged()
-    place = np.searchsorted(time, edges, side="right")
-    return np.concatenate([[0.0], total])[place]
+def look_of(flow: int, run: int, runs: int) -> tuple[str, Any]:
+    """Return colour and dashes of a flow in a run, by their places.
+
+    A flow has one colour in all runs, in another shade and dashed otherwise in each.
+    """
+    colour = style.SERIES[flow % len(style.SERIES)]
+    if runs == 1:
+        return colour, DASHES[flow // len(style.SERIES) % len(DASHES)]
+    return style.shaded(colour, run), DASHES[run % len(DASHES)]
 
 
 def delays(flow: FlowTables, source: Source) -> tuple[Floats, Floats]:
@@ -60,7 +69,7 @@ def delays(flow: FlowTables, source: Source) -> tuple[Floats, Floats]:
 
     Raises InputError if only one end was recorded.
     """
-    rows = Columns("segments", source.table("segments")).equal("flow", flow.name)
+    rows = columns_of(source, "segments").equal("flow", flow.name)
     rows = rows.where(rows.numbers("len") > 0)
     sent = rows.equal("direction", "sent").equal("host", flow.sender)
     got = rows.equal("direction", "received").where(rows.equal("direction", "received").texts("host") != flow.sender)
@@ -82,7 +91,8 @@ def each_delay(drawn: list[Drawn]) -> Iterator[tuple[Drawn, Floats, Floats]]:
         yield one, *delays(one.flow, one.flow.source)
 
 
-def _named(source: Source, view: View) -> list[tuple[str, Source]]:
+def named_runs(source: Source, view: View) -> list[tuple[str, Source]]:
+    """Return the run and those beside it, each with the words for it."""
     runs = [("", source), *view.beside]
     own = getattr(source, "folder_name", "") or source.name
     return [(name or own, ReadOnce(run)) for name, run in runs]

@@ -45,7 +45,7 @@ def draw_sheet(name: str, rows: Sequence[Row]) -> Figure:
             style.say_empty(panels[0], "no row to draw")
         judged = [row["agrees"] for row in shown if row["agrees"] is not None]
         title = f"{name}: measured over published; {sum(judged)} of {len(judged)} rows agree"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=style.TITLE_PT)
+        style.title_above(figure, title)
         style.legend_below(figure, panels, kinds, "Hollow points do not agree. The band is 10 % wide to each side.")
         return figure
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lasthop.errors import InputError
+from lasthop.plots.columns import Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,6 +62,7 @@ class ReadOnce:
         self._source = source
         self.folder_name = str(getattr(getattr(source, "path", None), "name", ""))
         self._read: dict[str, pa.Table] = {}
+        self._columns: dict[str, Columns] = {}
 
     @property
     def name(self) -> str:
@@ -72,11 +74,33 @@ class ReadOnce:
         """The names of the tables."""
         return self._source.table_names
 
+    @property
+    def specification(self) -> Mapping[str, Any]:
+        """The resolved scenario; empty where it is not known, as for tables in memory."""
+        return getattr(self._source, "specification", {})
+
     def table(self, name: str) -> pa.Table:
         """Return one table. Raises InputError if there is none of that name."""
         if name not in self._read:
             self._read[name] = self._source.table(name)
         return self._read[name]
+
+    def columns(self, name: str) -> Columns:
+        """Return the columns of one table. Raises what `table` does."""
+        if name not in self._columns:
+            self._columns[name] = columns_of(self._source, name)
+        return self._columns[name]
+
+
+def columns_of(source: Source, name: str) -> Columns:
+    """Return the columns of a table; those of a result's folder are read one at a time.
+
+    Raises InputError if there is none of that name.
+    """
+    if isinstance(source, ReadOnce):
+        return source.columns(name)
+    stored = getattr(source, "stored", None)
+    return Columns(name, source.table(name) if stored is None else stored(name))
 
 
 def check_tables(source: Source, kind: str, needs: tuple[str, ...], instead: tuple[str, ...] = ()) -> None:

@@ -47,6 +47,18 @@ def span_of(view: View, *times: Floats) -> Span:
     return Span(start, end if end > start else start + 1.0)
 
 
+def round_edges(span: Span, intervals: int) -> Floats:
+    """Short times of a round length (1, 2 or 5 times a power of ten) over the span, which begin at a multiple of it.
+
+    There are at most about `intervals` of them.
+    """
+    rough = (span.end - span.start) / intervals
+    power = 10.0 ** np.floor(np.log10(rough))
+    length = next(step * power for step in (1, 2, 5, 10) if step * power >= rough * 0.999)
+    first = max(np.floor(span.start / length), 0.0)
+    return np.asarray(np.arange(first, np.ceil(span.end / length) + 1) * length)
+
+
 def _check_within(view: View, first: float, last: float) -> None:
     there = f"the data are between {first:.3g} s and {last:.3g} s"
     if view.start_s is not None and view.start_s > last:

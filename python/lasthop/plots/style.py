@@ -19,8 +19,10 @@ from typing import Any, Final, Literal
 import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.transforms import blended_transform_factory
 
 BLACK: Final = "#222222"
 GREY: Final = "#8A8A8A"
@@ -41,8 +43,16 @@ SHADES: Final = {
     "congestion_avoidance": "#F1F5EC",
     "fast_recovery": "#FCE9DC",
     "after_timeout": "#FBDDE7",
+    "startup": "#E3F4FC",
+    "drain": "#FCE9DC",
+    "probe_bw": "#F1F5EC",
+    "probe_bw_down": "#F3ECDD",
+    "probe_bw_cruise": "#F1F5EC",
+    "probe_bw_refill": "#E1EFE4",
+    "probe_bw_up": "#CFE8DA",
+    "probe_rtt": "#EADDF3",
 }
-"""Tints behind the curves, by phase of the sender."""
+"""Tints behind the curves, by phase of the sender, or by state of BBR."""
 
 OTHER_SHADE: Final = "#EFEFEF"
 
@@ -125,6 +135,13 @@ def new_figure(width: Literal["column", "page"], height_in: float) -> Figure:
     return Picture(figsize=(COLUMN_IN if width == "column" else PAGE_IN, height_in), layout="constrained")
 
 
+def title_above(figure: Figure, words: str) -> None:
+    """Put the picture's title above all panels, at the left edge of the first one."""
+    if words:
+        title = figure.suptitle(words, x=0.0, ha="left", fontsize=TITLE_PT)
+        title.set_transform(blended_transform_factory(figure.axes[0].transAxes, figure.transSubfigure))
+
+
 def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = (), note: str = "") -> None:
     """Put one legend under the picture, outside the data, and make the figure higher by its room.
 
@@ -166,6 +183,39 @@ def _legend_entries(panels: Iterable[Axes]) -> dict[str, _LegendEntry]:
             words, count = (counted[1], int(counted[2])) if counted else (str(label), 0)
             entries.setdefault(words, _LegendEntry(handle, 0)).count += count
     return entries
+
+
+SHADE_STEPS: Final = (0.0, 0.45, -0.4, 0.7)
+"""How much lighter, or darker, the same colour is in the second and in further runs."""
+
+
+def shaded(colour: str, step: int) -> str:
+    """A colour in another shade for each step; the first is its own."""
+    change = SHADE_STEPS[step % len(SHADE_STEPS)]
+    towards = 1.0 if change > 0 else 0.0
+    red, green, blue = (part + (towards - part) * abs(change) for part in to_rgb(colour))
+    return to_hex((red, green, blue))
+
+
+RATE_UNITS: Final = (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0))
+
+
+def rate_unit(highest: float) -> tuple[str, float]:
+    """The unit of an axis of rates up to `highest` bits per second, and its number of bits per second."""
+    return next((unit for unit in RATE_UNITS if highest >= unit[1]), RATE_UNITS[2])
+
+
+def phase_in_words(name: str) -> str:
+    """A phase of the sender as it reads: "slow start"; BBR's states as its papers write them, "ProbeBW up"."""
+    if name.startswith("probe_"):
+        first, _, rest = name.removeprefix("probe_").partition("_")
+        return f"Probe{first.upper()} {rest}".strip()
+    return {"startup": "Startup", "drain": "Drain"}.get(name, name.replace("_", " "))
+
+
+def seconds_in_words(seconds: float) -> str:
+    """A short time with its unit, such as "50 ms"."""
+    return f"{seconds:g} s" if seconds >= 1 else f"{seconds * 1e3:g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:g} µs"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -23,6 +23,9 @@ ROWS: Final = 700
 SPOTS: Final = (240, 100)
 """Places across and up that marks of some points can have on a page without covering one another."""
 
+BUNDLES: Final = (14, 8)
+"""Places across and up that words of some letters can have."""
+
 FEW: Final = 2 * COLUMNS
 """Number of marks up to which all are drawn."""
 
@@ -84,6 +87,14 @@ def spots(sheet: Sheet, time: Floats, value: Floats) -> tuple[Booleans, Floats]:
     stands_for = np.ones(len(time))
     stands_for[first] = counts
     return drawn, stands_for[drawn]
+
+
+def bundles(sheet: Sheet, time: Floats, value: Floats) -> tuple[Floats, Floats, Floats]:
+    """Places far enough apart for a word beside each: the mean of the times and values there, and their number."""
+    across, up = BUNDLES
+    place = sheet.column(time, across) * (4 * up) + np.clip(sheet.row(value, up), -up, 2 * up)
+    _, which, counts = np.unique(place, return_inverse=True, return_counts=True)
+    return np.bincount(which, time) / counts, np.bincount(which, value) / counts, counts.astype(np.float64)
 
 
 def broken(*ends: Floats) -> Floats:

@@ -18,6 +18,7 @@ from matplotlib.markers import CARETDOWN, CARETUP
 from lasthop.plots import style, thinning
 from lasthop.plots.axes import Scale, scale_of, set_amount_axis
 from lasthop.plots.columns import Booleans, Floats
+from lasthop.plots.delivery import least_round_trip
 from lasthop.plots.flow import Acks, Delays, Drops, Sacks, Sent
 from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
@@ -34,7 +35,14 @@ DOT_BELOW_PT: Final = 2.5
 """Height below which a stroke is lengthened by its own width, to be visible."""
 
 COUNTED_FROM: Final = 10
-"""Least number of drops at one cross that is written beside it."""
+"""Least number of drops at one place that is written beside it."""
+
+FEW_DROPS: Final = 30
+"""Number of drops from which their crosses are small."""
+
+RUG_COLUMNS: Final = 400
+RUG_HEIGHT: Final = 0.022
+"""Places of the ticks at the foot, and their height as a share of the axis."""
 
 WINDOW: Final = "advertised window"
 WINDOW_OFF_SCALE: Final = "window (off the scale)"
@@ -80,7 +88,7 @@ def _draw_flow(panel: FlowPanel) -> None:
     diagram.draw_acks(acks)
     diagram.draw_sacks(flow.sacks())
     diagram.draw_segments(sent)
-    diagram.draw_delays(flow.delays(sent))
+    diagram.draw_delays(flow.delays(sent), least_round_trip(flow))
     diagram.draw_drops(drops)
     if not span.holds(sent.time).any():
         style.say_empty(diagram.axes, "no data was sent in this time")
@@ -174,20 +182,40 @@ class Diagram:
                 markerfacecolor=verdict.face, zorder=4,
             )  # fmt: skip
 
-    def draw_delays(self, delays: Delays) -> None:
-        """A level bar for each packet that was held up, from when to when."""
+    def draw_delays(self, delays: Delays, long_s: float) -> None:
+        """A level bar for each packet that was held up for longer than `long_s`, from when to when.
+
+        The others have a tick at the foot: on a link that repeats what was damaged there are hundreds.
+        """
         shown = self.span.touches(delays.begin, delays.end)
-        if not shown.any():
+        long = delays.end - delays.begin > long_s
+        self._draw_bars(delays, shown & long)
+        rug = np.unique(self.sheet.column(delays.begin[shown & ~long], RUG_COLUMNS))
+        if len(rug):
+            self.axes.vlines(
+                self.span.start + (rug + 0.5) / RUG_COLUMNS * (self.span.end - self.span.start),
+                0.0,
+                RUG_HEIGHT,
+                transform=self.axes.get_xaxis_transform(),
+                colors=style.ORANGE,
+                linewidth=0.5,
+                alpha=0.7,
+                label=f"held up for less than a round trip ({int((shown & ~long).sum())})",
+            )
+
+    def _draw_bars(self, delays: Delays, rows: Booleans) -> None:
+        if not rows.any():
             return
-        begin, end, offset = delays.begin[shown], delays.end[shown], delays.offset[shown] / self.scale.divisor
+        begin, end, offset = delays.begin[rows], delays.end[rows], delays.offset[rows] / self.scale.divisor
+        drawn, _ = thinning.spots(self.sheet, begin, delays.offset[rows])
         self.axes.plot(
-            thinning.broken(begin, end),
-            thinning.broken(offset, offset),
+            thinning.broken(begin[drawn], end[drawn]),
+            thinning.broken(offset[drawn], offset[drawn]),
             color=style.ORANGE,
-            linewidth=1.2,
+            linewidth=1.0,
             marker="|",
-            markersize=5,
-            markeredgewidth=1.0,
+            markersize=4,
+            markeredgewidth=0.8,
             zorder=3.5,
             label=f"held up on the link ({len(begin)})",
         )
@@ -195,29 +223,31 @@ class Diagram:
     def draw_drops(self, drops: Drops) -> None:
         """A cross where a packet was dropped; its arms show from under the marker of a segment sent again.
 
-        The number of drops is written beside a cross that stands for several.
+        Beside a place with many drops stands their number, once.
         """
-        crosses = self._mark(
-            drops.time, drops.offset, self.span.holds(drops.time), "dropped",
-            marker="x", markersize=5.5, markeredgewidth=0.9, color=style.RED, zorder=3.8,
+        rows = self.span.holds(drops.time)
+        many = int(rows.sum()) > FEW_DROPS
+        self._mark(
+            drops.time, drops.offset, rows, "dropped",
+            marker="x", markersize=3.6 if many else 5.5, markeredgewidth=0.9, color=style.RED, zorder=3.8,
         )  # fmt: skip
-        for time, offset, count in zip(*crosses, strict=True):
+        across, up, counts = thinning.bundles(self.sheet, drops.time[rows], drops.offset[rows])
+        for time, offset, count in zip(across, up, counts, strict=True):
             if count >= COUNTED_FROM:
+                at_left = time < self.span.start + 0.08 * (self.span.end - self.span.start)
                 self.axes.annotate(
-                    f"×{count:.0f}", (time, offset), xytext=(4, -2), textcoords="offset points", color=style.RED,
-                    fontsize=5, clip_on=True,
+                    f"×{count:.0f}", (time, offset / self.scale.divisor), textcoords="offset points",
+                    xytext=(5, -6) if at_left else (-5, 4), ha="left" if at_left else "right",
+                    color=style.RED, fontsize=5.5, clip_on=True, zorder=5,
                 )  # fmt: skip
 
-    def _mark(
-        self, time: Floats, offset: Floats, rows: Booleans, words: str, **looks: Any
-    ) -> tuple[Floats, Floats, Floats]:
-        """Draw a mark for each marked row, and return where they are and how many rows each stands for."""
+    def _mark(self, time: Floats, offset: Floats, rows: Booleans, words: str, **looks: Any) -> None:
+        """Draw a mark for each marked row."""
         time, offset = time[rows], offset[rows]
-        drawn, stands_for = thinning.spots(self.sheet, time, offset)
+        drawn, _ = thinning.spots(self.sheet, time, offset)
         at, value = time[drawn], offset[drawn] / self.scale.divisor
         if len(time):
             self.axes.plot(at, value, linestyle="none", label=f"{words} ({len(time)})", **looks)
-        return at, value, stands_for
 
     def _draw_strokes(self, sent: Sent, rows: Booleans, colour: str, height: float, label: str | None) -> None:
         if not rows.any():

@@ -21,6 +21,7 @@ _PAGE: Final = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="lasthop">
 <title>{title}</title>
 <style>
 {style}

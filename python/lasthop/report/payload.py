@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from lasthop.explanation import Explanation, explain
 from lasthop.plots.columns import NANOSECONDS_PER_SECOND, Columns, Floats, Texts
+from lasthop.plots.delivery import flight, round_trips
 from lasthop.plots.flow import FlowTables, Sent, datagram_flows, flow_names
-from lasthop.plots.queue import read_queues
-from lasthop.plots.rtt import round_trips
+from lasthop.plots.queue_lengths import read_queues
 from lasthop.report.packing import Packer
 from lasthop.results import RunResult
 
@@ -52,8 +52,8 @@ def run_payload(run: RunResult, packer: Packer) -> dict[str, Any]:
 def _flow(run: RunResult, name: str, is_datagrams: bool, packer: Packer) -> dict[str, Any]:
     tables = FlowTables(run, name)
     sent, acks = tables.sent(), tables.acks()
-    drops, delays, sacks, flight = tables.drops(sent), tables.delays(sent), tables.sacks(), tables.flight()
-    at, round_trip = round_trips(sent, acks)
+    drops, delays, sacks, in_flight = tables.drops(sent), tables.delays(sent), tables.sacks(), flight(tables)
+    at, round_trip = round_trips(tables)
     words = _Words()
     payload = {
         "name": name,
@@ -72,7 +72,7 @@ def _flow(run: RunResult, name: str, is_datagrams: bool, packer: Packer) -> dict
         "delays": _columns(
             packer, **_in_order(delays.begin, end=_ns(delays.end), offset=delays.offset, why=words.places(delays.why))
         ),
-        "flight": _columns(packer, time=_ns(flight.time), bytes=flight.bytes),
+        "flight": _columns(packer, time=_ns(in_flight.time), bytes=in_flight.bytes),
         "roundTrips": _columns(packer, **_in_order(at, value=_ns(round_trip))),
         "decisions": None,
         "words": words.known,

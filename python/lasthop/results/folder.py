@@ -2,8 +2,9 @@
 
 All files go into a sibling folder `.NAME.partial-PID` first, and one rename puts it in place. So a folder of the right
 name is always whole, and a killed run leaves only its `.partial` folder, which the next run to the same place removes.
-A folder that is no result is never touched, and files that lasthop did not write (a note, a picture) are never deleted:
-they move to the folder of the new result.
+A folder that is no result is never touched, and files that lasthop did not write (a note, a photograph) are never
+deleted: they move to the folder of the new result. What lasthop drew of the old result, pictures and a page, goes with
+it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lasthop.errors import InputError
+from lasthop.results.drawings import is_drawing
 
 INDEX_FILE = "run.json"
 """The file that marks a folder as the result of a run, written last."""
@@ -72,6 +74,16 @@ def check_is_result(path: Path, index: str) -> None:
         raise _refusal_to_read(path)
 
 
+def results_in(path: Path) -> list[Path]:
+    """Return the results that a folder stands for: itself, or those below it, as `lasthop fetch --out` writes them."""
+    return ([] if (path / INDEX_FILE).is_file() else _below(path)) or [path]
+
+
+def _below(path: Path) -> list[Path]:
+    """Return the results directly below a folder, by name."""
+    return sorted(index.parent for index in path.glob(f"*/{INDEX_FILE}") if not index.parent.name.startswith("."))
+
+
 def looks_incomplete(path: Path) -> bool:
     """Whether the folder has the parts of a result but not the index, which is written last."""
     return any(name != INDEX_FILE for name in _parts(path))
@@ -125,6 +137,8 @@ def _refusal_to_read(path: Path) -> InputError:
     elif looks_incomplete(path):
         what = "holds an incomplete result: tables or captures, but no run.json"
         remedy = "remove the folder and run again"
+    elif below := _below(path):
+        what, remedy = "holds several results", f"name one of them: {', '.join(str(one) for one in below)}"
     else:
         what, remedy = "is no result of lasthop", "name a folder that was written with --out"
     return InputError(what, file=str(path), help=remedy)
@@ -165,8 +179,9 @@ def _put_in_place(partial: Path, target: Path) -> None:
             replaced.rename(target)
         raise
     if replaced.exists():
-        _move_along({path for path in replaced.iterdir() if path.name not in own}, target)
-        _remove(replaced, own)
+        drawn = [path.name for path in replaced.iterdir() if is_drawing(path)]
+        _move_along({path for path in replaced.iterdir() if path.name not in (*own, *drawn)}, target)
+        _remove(replaced, (*own, *drawn))
 
 
 def _move_along(files: Iterable[Path], target: Path) -> None:

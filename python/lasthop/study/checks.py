@@ -1,10 +1,10 @@
 """Named checks: functions that a study file can name as a metric's or a claim's `check`.
 
 A metric's check gets a run with the tables that the metric asks for, and returns a number, or None if the run has none.
-Those of `queue_checks` and `recovery_check` are available to all studies. A study can have its own checks, of metrics
-and claims, in a file `checks.py` beside its study.toml: each function that is defined there. A function `figures` draws
-pictures of that study only, into the folder that it gets, and returns the files. That file is code of the study's
-author, and runs with the rights of the user.
+Those of `queue_checks` and `recovery_check` are available to all studies; a metric of `transfers` is a check whose name
+has its parameters. A study can have its own checks, of metrics and claims, in a file `checks.py` beside its study.toml:
+each function that is defined there. A function `figures` draws pictures of that study only, into the folder that it
+gets, and returns the files. That file is code of the study's author, and runs with the rights of the user.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ def find_check(name: str, own: Mapping[str, Check]) -> Check:
     # These load Arrow, which a study without checks does not need.
     from lasthop.study.queue_checks import CHECKS
     from lasthop.study.recovery_check import time_to_recover_s
+    from lasthop.study.transfer_measure import PREFIX, TransferMeasure
 
+    if name.startswith(PREFIX):
+        return TransferMeasure.of(name)
     common: dict[str, Check] = {**CHECKS, "time_to_recover_s": time_to_recover_s}
     check = common.get(name)
     if check is None:

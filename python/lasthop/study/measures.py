@@ -27,7 +27,7 @@ def _number(metric: Metric, outcome: Outcome, scope_bytes: int | None) -> float:
         return _checked(metric.check, outcome)
     if metric.link is not None:
         return _link_counter(metric.link, metric.window, outcome)
-    flows = [_within(flow, metric.window) for flow in chosen_flows(outcome["flows"], metric.flows)]
+    flows = [within(flow, metric.window) for flow in chosen_flows(outcome["flows"], metric.flows)]
     numbers = [flow_number(flow, metric.flow or "", scope_bytes, metric.less_s) for flow in flows]
     return _FOLDS[metric.fold](numbers)
 
@@ -66,7 +66,7 @@ def flow_number(flow: Flow, key: str, scope_bytes: int | None, less_s: float = 0
     return float(part[key])
 
 
-def _within(flow: Flow, window: str | None) -> Flow:
+def within(flow: Flow, window: str | None) -> Flow:
     """Return a flow's measures in a window, with the flow's name; without a window those of the whole flow."""
     if window is None:
         return flow

@@ -14,10 +14,6 @@ from lasthop.stats import jain_index
 WINDOW = "steady"
 LOSS_LIMIT = 0.01
 """Section 7.6: a call is satisfied that loses less than 1 % of its frames."""
-WEB_LIMIT_KBPS = 64.0
-"""Section 7.6: a web user is satisfied with 64 kbit/s or more."""
-STARVED_KBPS = 15.0
-"""Section 7.6.3: a web user starves with less."""
 
 Span = Mapping[str, Any]
 
@@ -48,31 +44,6 @@ def voice_satisfied_pct(run: Run) -> float:
     """Figures 7.6 and 7.7."""
     losses = [float(flow["frame_loss"]) for flow in _flows(run, "voice") if flow["frame_loss"] is not None]
     return 100 * fmean(loss < LOSS_LIMIT for loss in losses)
-
-
-def web_satisfied_pct(run: Run) -> float:
-    """Figures 7.6 and 7.7."""
-    return 100 * fmean(rate >= WEB_LIMIT_KBPS for rate in _web_kbps(run))
-
-
-def starved_pct(run: Run) -> float:
-    """Section 7.6.3."""
-    return 100 * fmean(rate < STARVED_KBPS for rate in _web_kbps(run))
-
-
-def web_p10_kbps(run: Run) -> float:
-    """Figure 7.4."""
-    return float(np.quantile(_web_kbps(run), 0.1))
-
-
-def web_p50_kbps(run: Run) -> float:
-    """Figure 7.4."""
-    return float(np.quantile(_web_kbps(run), 0.5))
-
-
-def web_p90_kbps(run: Run) -> float:
-    """Figure 7.4."""
-    return float(np.quantile(_web_kbps(run), 0.9))
 
 
 def fairness(run: Run) -> float:

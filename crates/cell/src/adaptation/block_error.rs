@@ -1,12 +1,13 @@
 //! Whether a transport block is received.
 
-use super::indicator::{DB_PER_STEP, OFFSET};
+use super::indicator::{per_chip_db, real_indicator};
 use crate::decibel::{decibels, ratio};
 
 /// The conditions under which a block is received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reception {
-    /// Signal-to-interference ratio on reception, as a ratio; with chase combining, the sum over attempts.
+    /// Signal-to-interference ratio after despreading, on reception, as a ratio; with chase combining, the sum over
+    /// attempts.
     pub quality: f64,
     /// The ratio that its format needs.
     pub needs: f64,
@@ -19,8 +20,8 @@ pub struct Reception {
 pub enum BlockErrors {
     /// Fixed probabilities.
     Fixed(FixedErrors),
-    /// By quality: BLER = (1 + 10^(2 (SIR − 1.03 CQI + 17.3) / (√3 − log₁₀ CQI)))^(−1/0.7) with the format's
-    /// channel-quality indicator (Brouwer et al. 2004).
+    /// By quality: BLER = (1 + 10^(2 (SNR − 1.03 CQI + 17.3) / (√3 − log₁₀ CQI)))^(−1/0.7) with the SNR per chip,
+    /// before despreading, and the format's channel-quality indicator (Brouwer et al. 2004).
     Curve,
 }
 
@@ -47,13 +48,14 @@ impl BlockErrors {
 
 /// The indicator, as a real number, of a format that needs this ratio.
 fn indicator_of(needs: f64) -> f64 {
-    (decibels(needs) / DB_PER_STEP + OFFSET).clamp(1.0, 30.0)
+    real_indicator(decibels(needs)).clamp(1.0, 30.0)
 }
 
 fn curve(sir_db: f64, cqi: f64) -> f64 {
+    let snr_db = per_chip_db(sir_db);
     let steepness = 2.0 / (libm::sqrt(3.0) - libm::log10(cqi));
     // The exponent in decades, as a ratio of ten times the number of decibels.
-    let odds = ratio(10.0 * steepness * (sir_db - 1.03 * cqi + 17.3));
+    let odds = ratio(10.0 * steepness * (snr_db - 1.03 * cqi + 17.3));
     libm::pow(1.0 + odds, -1.0 / 0.7)
 }
 
@@ -62,14 +64,14 @@ mod tests {
     use super::*;
 
     fn met(quality_db: f64, needs_db: f64) -> Reception {
-        Reception { quality: ratio(quality_db), needs: ratio(needs_db), smallest_needs: ratio(-15.93) }
+        Reception { quality: ratio(quality_db), needs: ratio(needs_db), smallest_needs: ratio(-3.89) }
     }
 
     #[test]
     fn fixed_errors_know_only_whether_the_smallest_block_is_carried() {
         let fixed = BlockErrors::Fixed(FixedErrors { usual: 0.2, below_smallest: 0.5 });
         assert_eq!(fixed.probability(&met(3.0, 10.0)), 0.2);
-        assert_eq!(fixed.probability(&met(-16.5, -15.93)), 0.5);
+        assert_eq!(fixed.probability(&met(-4.5, -3.89)), 0.5);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct Format {
     pub bits: u32,
     /// Codes of spreading factor 16 that it occupies, or resource blocks.
     pub codes: u32,
-    /// Required signal-to-interference ratio, as a ratio.
+    /// Required signal-to-interference ratio after despreading, as a ratio.
     pub needs: f64,
 }
 
@@ -189,11 +189,36 @@ mod tests {
         let bits = |quality_db: f64, codes, wanted| {
             formats.best(ratio(quality_db), codes, wanted).map(|best| best.bits)
         };
-        assert_eq!(bits(-15.5, 15, u32::MAX), Some(137));
-        assert_eq!(bits(-15.5, 15, 1), Some(137), "the smallest holds it");
-        assert_eq!(bits(20.0, 15, u32::MAX), Some(25_558));
-        assert_eq!(bits(20.0, 5, u32::MAX), Some(7_168), "five codes carry no more");
-        assert_eq!(bits(20.0, 15, 500), Some(650), "enough for what is wanted");
-        assert_eq!(bits(-17.0, 15, u32::MAX), None);
+        assert_eq!(bits(-3.5, 15, u32::MAX), Some(137));
+        assert_eq!(bits(-3.5, 15, 1), Some(137), "the smallest holds it");
+        assert_eq!(bits(32.0, 15, u32::MAX), Some(25_558));
+        assert_eq!(bits(32.0, 5, u32::MAX), Some(7_168), "five codes carry no more");
+        assert_eq!(bits(32.0, 15, 500), Some(650), "enough for what is wanted");
+        assert_eq!(bits(-5.0, 15, u32::MAX), None);
+    }
+
+    /// Shannon's limit of a carrier in bits per second; `sir` is after despreading by `spreading`.
+    fn capacity(bandwidth: f64, sir: f64, spreading: f64) -> f64 {
+        bandwidth * libm::log2(1.0 + sir / spreading)
+    }
+
+    #[test]
+    fn no_format_of_hsdpa_carries_more_than_shannons_limit_of_its_carrier() {
+        for (format, cqi) in Formats::of(CATEGORY_10, 30).all().iter().zip(1..) {
+            let rate = f64::from(format.bits) / 2e-3;
+            let limit = capacity(3.84e6, format.needs, 16.0);
+            assert!(rate < limit, "indicator {cqi}: {rate} of {limit} bit/s");
+        }
+    }
+
+    #[test]
+    fn no_format_of_lte_carries_more_than_shannons_limit_of_its_resource_blocks() {
+        for blocks in [6, 50, 100] {
+            for (format, cqi) in Formats::lte(blocks).all().iter().zip(1..) {
+                let rate = f64::from(format.bits) / 1e-3;
+                let limit = capacity(180e3 * f64::from(blocks), format.needs, 1.0);
+                assert!(rate < limit, "indicator {cqi} in {blocks} blocks: {rate} of {limit} bit/s");
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@ impl<P: Packet> Cell<P> {
     }
 
     /// Moves all users to their positions at `now`, with the handovers on the way. While no packet waits this is not
-    /// called; the next call makes up for every measurement in between.
+    /// called; the call before the next packet makes up for every measurement in between.
     pub(super) fn move_users(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         let Some(mut movement) = self.movement.take() else { return };
         while movement.next <= now {
@@ -160,6 +160,16 @@ mod tests {
         assert_eq!((delivered.len() as u64 + counters.handover_drops, cell.packets_inside()), (600, 0));
         assert!(log.times("queue_drop").iter().all(|(at, _)| *at == 5_400));
         assert_eq!(cell.poll_timeout(), None);
+    }
+
+    #[test]
+    fn a_packet_that_arrives_after_a_handover_is_not_lost_to_it() {
+        let (mut cell, _, to) = driving(HeldPackets::Lost);
+        let mut log = Log::default();
+        cell.handle_packet(at(10_001), USER, packet(1, 100), &mut log);
+        assert_eq!(run(&mut cell, at(11_000), &mut log).len(), 1);
+        assert_eq!((cell.sector_of(USER), cell.user_counters(USER).handovers), (to, 1));
+        assert_eq!(cell.user_counters(USER).handover_drops, 0);
     }
 
     #[test]

@@ -125,6 +125,10 @@ impl<P: Packet> Cell<P> {
 
     /// A packet arrives for a user.
     pub fn handle_packet(&mut self, now: Instant, user: UserId, packet: P, observer: &mut impl Observer<P>) {
+        if self.next.is_none() {
+            // Handovers while the channel was idle come before the packet that ends the idle time.
+            self.move_users(now, observer);
+        }
         let (size, flow) = (packet.size(), packet.flow_key());
         let receiver = &mut self.users[user.index()];
         receiver.counters.packets_in += 1;

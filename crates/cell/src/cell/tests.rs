@@ -54,7 +54,12 @@ pub(super) fn at(milliseconds: u64) -> Instant {
 pub(super) fn config(scheduler: SchedulerChoice) -> Config {
     Config {
         scheduler,
-        radio: RadioConfig { speed: Speed(0.0), multipath: Multipath::Flat, ..RadioConfig::default() },
+        radio: RadioConfig {
+            speed: Speed(0.0),
+            multipath: Multipath::Flat,
+            non_orthogonality: Probability::ZERO,
+            ..RadioConfig::default()
+        },
         adaptation: AdaptationConfig {
             errors: Errors::Fixed { usual: Probability::ZERO, below_smallest: Probability::ZERO },
             ..AdaptationConfig::default()

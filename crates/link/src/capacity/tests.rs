@@ -158,6 +158,8 @@ fn a_trace_gives_1500_bytes_at_each_of_its_times_and_starts_anew() {
     assert_eq!(ends(&mut *late, us(0), &[100]), [0]);
     assert_eq!(ends(&mut *late, us(3_500), &[100]), [10_000]);
     assert_eq!(ends(&mut *late, us(1_000_500), &[100]), [1_003_000]);
+    // The last time of a round and the first of the next are one time with two opportunities.
+    assert_eq!(ends(&mut *trace(), us(1_000_000), &[1_500; 3]), [1_000_000, 1_000_000, 1_003_000]);
 }
 
 #[test]
@@ -230,6 +232,11 @@ fn parameters_that_make_no_sense_are_refused_at_their_key() {
     let wave = |low: &str, share: f64| json!({ "square-wave": { "high": low, "low": "1 bit/s", "period": "1 s", "share": share } });
     assert_eq!(path(wave("0 bit/s", 0.5)), "square-wave.high");
     assert_eq!(path(wave("5 bit/s", 1.0)), "square-wave.share");
+    let period =
+        |period: &str| json!({ "square-wave": { "high": "2 bit/s", "low": "1 bit/s", "period": period } });
+    assert_eq!(path(period("1999 ns")), "square-wave.period");
+    let shortest = serde_json::from_value::<Capacity>(period("2 us")).expect("readable");
+    assert_eq!(shortest.check(None), Ok(()));
     let steps = |steps| json!({ "schedule": { "steps": steps } });
     assert_eq!(path(steps(json!([]))), "schedule.steps");
     assert_eq!(path(steps(json!([{ "at": "1 s", "rate": "1 bit/s" }]))), "schedule.steps[0].at");

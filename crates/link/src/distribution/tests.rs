@@ -363,6 +363,11 @@ fn what_can_only_be_zero_is_known_whatever_its_kind() {
     ] {
         assert_eq!(written(text).can_be_positive(), positive, "{text}");
     }
+    for (values, positive) in [("0 s\n0 s\n", false), ("0 s\n1 us\n", true)] {
+        let mut file = written("{ file = \"x.txt\" }");
+        file.load_files(&mut |_| Ok(values.into())).expect("values");
+        assert_eq!(file.can_be_positive(), positive, "{values}");
+    }
 }
 
 #[test]

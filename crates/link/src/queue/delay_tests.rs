@@ -92,6 +92,15 @@ fn codel_marks_what_is_capable_and_lets_it_pass() {
     assert_eq!(marked, [100, 200, 271, 329, 379]);
 }
 
+#[test]
+fn codel_drops_what_is_not_capable_and_everything_where_it_may_not_mark() {
+    for (marks, ecn) in [(true, Ecn::NotCapable), (false, Ecn::Capable)] {
+        let mut codel = Codel::new(codel::Parameters { ecn: marks, ..codel::Parameters::default() });
+        let decisions = (0..101).map(|at| codel.on_departure(&Departure { ecn, ..departure(ms(at), 50) }));
+        assert_eq!(decisions.last(), Some(Decision::Drop(codel::DELAY)));
+    }
+}
+
 fn pie() -> Pie {
     Pie::new(pie::Parameters::default(), Streams::new(1).stream("queue"))
 }
@@ -200,6 +209,37 @@ fn pie_lets_the_next_burst_in_as_soon_as_a_packet_comes_to_a_quiet_queue() {
     assert_eq!(pie.burst_allowance, Duration::ZERO, "the sample before was not small");
     pie.on_arrival(&arrival(ms(6_016), Ecn::NotCapable));
     assert_eq!(pie.burst_allowance, Duration::from_millis(150));
+}
+
+/// A PIE of this probability, past its first burst, with this delay at the last update.
+fn settled(seed: u64, drop_prob: f64, delay: Duration) -> Pie {
+    let mut pie = Pie::new(pie::Parameters::default(), Streams::new(seed).stream("queue"));
+    (pie.drop_prob, pie.qdelay_old, pie.burst_allowance) = (drop_prob, delay, Duration::ZERO);
+    pie
+}
+
+// RFC 8033 §4.1: QDELAY_REF/2 is 7.5 ms.
+#[test]
+fn pie_drops_none_below_half_its_target_while_the_probability_is_under_a_fifth() {
+    let drops = |drop_prob, nanos| {
+        let mut pie = settled(1, drop_prob, Duration::from_nanos(nanos));
+        (0..1_000).any(|_| pie.on_arrival(&arrival(ms(1), Ecn::NotCapable)) != Decision::Pass)
+    };
+    assert!(!drops(0.19, 7_499_999));
+    assert!(drops(0.19, 7_500_000));
+    assert!(drops(0.2, 7_499_999));
+}
+
+// RFC 8033 §5.4.
+#[test]
+fn pie_drops_for_certain_once_the_probabilities_since_the_last_drop_sum_to_eight_and_a_half() {
+    let dropped = |accumulated: f64, seed| {
+        let mut pie = settled(seed, 0.25, Duration::from_millis(50));
+        pie.accu_prob = accumulated;
+        pie.on_arrival(&arrival(ms(1), Ecn::NotCapable)) == Decision::Drop(pie::EARLY)
+    };
+    assert!((0..20).all(|seed| dropped(8.25, seed)));
+    assert!(!(0..20).all(|seed| dropped(8.0, seed)));
 }
 
 #[test]

@@ -63,6 +63,19 @@ fn the_base_probability_moves_with_the_delay_of_the_classic_head() {
     assert!((dualpi2.controller.p - p).abs() < 1e-12, "{} for {p}", dualpi2.controller.p);
 }
 
+#[test]
+fn updates_are_missed_only_while_both_queues_are_empty() {
+    let p_after = |arrived: Option<u64>| {
+        let mut dualpi2 = DualPi2::new(Parameters::default());
+        dualpi2.catch_up(us(60_000), [arrived.map(us), None]);
+        dualpi2.controller.p
+    };
+    // At 15 ms without delay, at 30, 45 and 60 ms with 15, 30 and 45 ms.
+    let p = (0.15 * 0.0 + 3.0 * 0.015) + (0.15 * 0.015 + 3.0 * 0.015) + (0.15 * 0.030 + 3.0 * 0.015);
+    assert!((p_after(Some(15_000)) - p).abs() < 1e-12);
+    assert_eq!(p_after(None), 0.0);
+}
+
 // RFC 9332 §2.1: p_C = p'², p_CL = k·p'.
 #[test]
 fn classic_packets_meet_the_square_and_l4s_packets_the_multiple_of_the_base_probability() {

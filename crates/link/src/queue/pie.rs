@@ -72,10 +72,10 @@ pub(super) struct Pie {
     stream: Stream,
     pub(super) drop_prob: f64,
     /// Sum of the probabilities since the last drop.
-    accu_prob: f64,
+    pub(super) accu_prob: f64,
     pub(super) burst_allowance: Duration,
     qdelay: Duration,
-    qdelay_old: Duration,
+    pub(super) qdelay_old: Duration,
     next_update: Instant,
 }
 

@@ -129,6 +129,19 @@ fn below_the_lower_threshold_nobody_is_dropped_and_from_the_upper_on_everybody()
     }
 }
 
+// Floyd and Jacobson 1993, figure 2: min_th ≤ avg < max_th, increment count.
+#[test]
+fn packets_at_exactly_the_lower_threshold_count_towards_the_next_early_drop() {
+    let after = |waiting| {
+        let mut policy = red(1.0, 0.1);
+        assert!((0..100).all(|_| policy.on_arrival(&arrival(Instant::START, waiting)) == Decision::Pass));
+        policy.on_arrival(&arrival(Instant::START, 6))
+    };
+    // The probability at 6 is 0.08, and certain from a count of 12 on.
+    assert_eq!(after(2), Decision::Drop(red::EARLY));
+    assert_eq!(after(1), Decision::Pass);
+}
+
 /// Lengths of the gaps from one early drop to the next, at a constant average of `waiting`.
 fn gaps(waiting: u32, max_probability: f64) -> Vec<u64> {
     let mut policy = red(1.0, max_probability);
@@ -256,6 +269,17 @@ fn red_marks_what_is_capable_below_the_upper_threshold_and_drops_it_above() {
 fn thresholds_of_two_kinds_are_refused() {
     let mixed = red::Parameters { max: PacketsOrBytes::Bytes(Bytes(9_000)), ..parameters(1.0, 0.1) };
     assert_eq!(Discipline::Red(mixed).check().expect_err("mixed").path, "red.max");
+}
+
+#[test]
+fn a_class_that_would_never_be_served_is_refused() {
+    let check = |weights: &[u32]| {
+        let parameters = weighted_round_robin::Parameters { weights: weights.to_vec() };
+        Discipline::WeightedRoundRobin(parameters).check().map_err(|error| error.path)
+    };
+    assert_eq!(check(&[]), Err("weighted-round-robin.weights".into()));
+    assert_eq!(check(&[3, 0]), Err("weighted-round-robin.weights[1]".into()));
+    assert_eq!(check(&[3, 1]), Ok(()));
 }
 
 fn pdpc(discard: pdpc::Discard) -> Box<dyn Policy> {

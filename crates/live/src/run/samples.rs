@@ -87,6 +87,8 @@ pub(crate) fn records<'a>(
             rttvar: (info.srtt_us > 0).then(|| Duration::from_micros(u64::from(info.rttvar_us))),
             rto: Duration::from_micros(u64::from(info.rto_us)),
             phase: phase(&info),
+            pipe: Bytes(u64::from(info.in_flight()) * mss),
+            model: None,
         };
         sim::ObservedRecord { place: first + info.bytes_acked as i64, record }
     };

@@ -19,5 +19,5 @@ pub use profile::Profile;
 pub use scenario::{Host, Link, Live, Record, Scenario, Stack, SysctlValue, Table};
 pub use study::{
     Agreement, Chart, Claim, Figure, FigureKind, Fold, Form, Grid, Metric, Number, Oracle, Published, Ratio,
-    Scope, Selection, Smallest, Span, Stat, Study, StudyTable,
+    Scope, Selection, Smallest, Span, Stat, Study, StudyTable, TransferMeasure,
 };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use units::Bytes;
+use units::text::Probability;
+use units::{Bytes, Rate};
 
 use super::Table;
 
@@ -178,9 +179,31 @@ pub struct Metric {
     pub flows: Option<String>,
     /// A named function of the reading side, which is given the run.
     pub check: Option<String>,
+    /// A number of the goodputs of the transfers that end in the window, each of which counts once.
+    pub transfers: Option<TransferMeasure>,
     /// The tables that the check needs recorded.
     #[serde(default)]
     pub tables: Vec<Table>,
+}
+
+impl Metric {
+    /// The tables that must be recorded to read it.
+    pub fn recorded(&self) -> impl Iterator<Item = Table> + '_ {
+        self.tables.iter().copied().chain(self.transfers.map(|_| Table::Transfers))
+    }
+}
+
+/// A number of a distribution of goodputs of transfers, from the table `transfers`. A flow that ends none in the window
+/// counts as one transfer with the goodput of the flow there.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferMeasure {
+    /// The goodput in bytes per second that this share of the transfers do not exceed; 0.5 is the median.
+    Quantile(Probability),
+    /// The percentage of transfers whose goodput is below this rate.
+    Below(Rate),
+    /// The percentage of transfers whose goodput is this rate or more.
+    AtLeast(Rate),
 }
 
 /// How the numbers of several flows become one.

@@ -8,7 +8,7 @@ use sim::{FlowSpan, FlowSummary, LinkSpan, LinkSummary, MilestoneSummary};
 
 use super::{Case, Metric, Reading, Row};
 use crate::error::InputError;
-use crate::file;
+use crate::file::{self, TransferMeasure};
 use crate::resolved::{Flow, Resolved};
 use crate::suggest;
 use crate::tree::KeyPath;
@@ -18,9 +18,10 @@ impl Reading<'_> {
     pub(super) fn check_metrics(&self) -> Result<(), InputError> {
         for (name, metric) in &self.file.metrics {
             let at = KeyPath::of(["metrics", name]);
-            let places = [&metric.flow, &metric.link, &metric.check].iter().filter(|p| p.is_some()).count();
+            let named = [&metric.flow, &metric.link, &metric.check].iter().filter(|p| p.is_some()).count();
+            let places = named + usize::from(metric.transfers.is_some());
             if places != 1 {
-                let message = format!("{places} of flow, link and check are given");
+                let message = format!("{places} of flow, link, transfers and check are given");
                 return Err(self.tree.error(&at, message, "give exactly one"));
             }
             if metric.divided_by == Some(0.0) {
@@ -42,9 +43,9 @@ impl Reading<'_> {
             link: file.link.clone(),
             window: file.window.clone(),
             flows: file.flows.clone(),
-            check: file.check.clone(),
+            check: file.transfers.map(|measure| check_of(measure, file)).or_else(|| file.check.clone()),
             line: self.place(&KeyPath::of(["metrics", name, "check"])).line(),
-            tables: file.tables.clone(),
+            tables: file.recorded().collect(),
         }
     }
 
@@ -70,6 +71,21 @@ impl Reading<'_> {
     }
 }
 
+/// A measure of transfers as the name of a check: with its parameters in it, it goes to the workers of a cluster, and
+/// another measure is another run's key.
+fn check_of(measure: TransferMeasure, file: &file::Metric) -> String {
+    let bytes_per_second = |rate: units::Rate| rate.bits_per_sec() as f64 / 8.0;
+    let (statistic, value) = match measure {
+        TransferMeasure::Quantile(share) => ("quantile", share.get()),
+        TransferMeasure::Below(rate) => ("below", bytes_per_second(rate)),
+        TransferMeasure::AtLeast(rate) => ("at_least", bytes_per_second(rate)),
+    };
+    let parameters = serde_json::json!({
+        "flows": file.flows, "window": file.window, "statistic": statistic, "value": value,
+    });
+    format!("transfers {parameters}")
+}
+
 /// The source of a metric in one case.
 struct Source<'a> {
     reading: &'a Reading<'a>,
@@ -89,17 +105,23 @@ impl Source<'_> {
         match (&self.metric.flow, &self.metric.link) {
             (Some(key), _) => self.check_flow(key),
             (_, Some(place)) => self.check_link(place),
+            _ if self.metric.transfers.is_some() => self.meant_flows().map(|_| ()),
             _ => Ok(()),
         }
     }
 
-    fn check_flow(&self, key: &str) -> Result<(), InputError> {
-        let flows = names(&self.scenario().flows, |flow| &flow.name);
+    /// The flows that the metric is about, at least one.
+    fn meant_flows(&self) -> Result<Vec<&Flow>, InputError> {
         let is_meant = |flow: &&Flow| self.metric.flows.as_ref().is_none_or(|form| fits(form, &flow.name));
         let meant: Vec<&Flow> = self.scenario().flows.iter().filter(is_meant).collect();
         if let (Some(form), []) = (&self.metric.flows, &meant[..]) {
-            self.among(form, &flows, "flow")?;
+            self.among(form, &names(&self.scenario().flows, |flow| &flow.name), "flow")?;
         }
+        Ok(meant)
+    }
+
+    fn check_flow(&self, key: &str) -> Result<(), InputError> {
+        let meant = self.meant_flows()?;
         let (what, numbers) = match (self.scope, &self.metric.window) {
             (Some(_), Some(_)) => {
                 let help = "leave it out, or name the metric in a table without such scopes";

@@ -138,7 +138,7 @@ impl Reading<'_> {
         }
         let measures = table.metrics.iter().map(|metric| table.definitions.get(metric).unwrap_or(metric));
         let measures = measures.chain(table.numbers.iter().map(measured));
-        let needed: Vec<_> = measures.flat_map(|metric| self.file.metrics[metric].tables.clone()).collect();
+        let needed: Vec<_> = measures.flat_map(|metric| self.file.metrics[metric].recorded()).collect();
         for case in self.cases.iter_mut().filter(|case| ids.contains(&case.id)) {
             case.tables.push(table.id.clone());
             case.record.extend(&needed);

@@ -5,7 +5,7 @@
 
 use cell::BlockRecord;
 use parquet::Columns;
-use units::Bytes;
+use units::{Bytes, Rate};
 use workload::Transfer;
 
 use super::packet_row::PacketRow;
@@ -55,6 +55,7 @@ pub(super) fn packets(passages: &[Passage], packet_table: &PacketTable, spec: &S
 /// One row for each decision of an endpoint, with the state that it was based on. `ssthresh` is null while it is unset.
 pub(super) fn tcp(decisions: &[DecisionRow], packet_table: &PacketTable, spec: &Spec) -> Table {
     let rows = || decisions.iter().map(|row| &row.record);
+    let models = || rows().map(|row| row.model);
     let unless_unset = |amount: Bytes| (amount != Bytes::MAX).then_some(amount.0);
     // The position of a decision that was made before the stream began is known only now.
     let known_now =
@@ -76,8 +77,19 @@ pub(super) fn tcp(decisions: &[DecisionRow], packet_table: &PacketTable, spec: &
         .maybe_length("rttvar_ns", rows().map(|row| row.rttvar))
         .length("rto_ns", rows().map(|row| row.rto))
         .text("phase", rows().map(|row| row.phase))
-        .u32("connection", decisions.iter().map(|row| packet_table.number(row.conversation)));
+        .u32("connection", decisions.iter().map(|row| packet_table.number(row.conversation)))
+        .u64("pipe", rows().map(|row| row.pipe.0))
+        .maybe_text("state", models().map(|model| model.map(|model| model.state)))
+        .maybe_f64("bandwidth_Bps", models().map(|model| model.map(|model| bytes_per_sec(model.bandwidth))))
+        .maybe_f64(
+            "pacing_rate_Bps",
+            models().map(|model| model.map(|model| bytes_per_sec(model.pacing_rate))),
+        );
     ("tcp", columns.finish())
+}
+
+fn bytes_per_sec(rate: Rate) -> f64 {
+    rate.bits_per_sec() as f64 / 8.0
 }
 
 /// One row whenever a packet enters, leaves or is refused by a queue, with the length of the queue afterwards: the

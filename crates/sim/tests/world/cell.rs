@@ -169,7 +169,7 @@ fn a_channel_may_be_the_first_hop_of_a_flow() {
     assert!(outcome.summary.links[2].packets_in > 60, "{:?}", outcome.summary.links[2]);
 }
 
-/// Users of 7 sites, 200 m apart, who drive about, with downloads of 10 MB.
+/// Users of 7 sites, 200 m apart, who drive about, with downloads of 5 MB.
 fn driving(held: HeldPackets, speed: f64) -> Spec {
     let mut spec = plan(4);
     let mobility = MobilityConfig { motion: Motion::RandomWaypoint, held, ..MobilityConfig::default() };
@@ -177,10 +177,10 @@ fn driving(held: HeldPackets, speed: f64) -> Spec {
     (config.layout.sites, config.layout.site_distance) = (7, Metres(200.0));
     (config.radio.speed, config.mobility) = (Speed(speed), Some(mobility));
     spec.cells[0].users.iter_mut().for_each(|user| user.config.budget = None);
-    spec.stop = Some(SECOND * 120);
+    spec.stop = Some(SECOND * 240);
     for (number, flow) in spec.flows.iter_mut().enumerate() {
         let node = flow.to.index();
-        *flow = self::flow(&format!("to-{number}"), 0, node, 10_000_000);
+        *flow = self::flow(&format!("to-{number}"), 0, node, 5_000_000);
     }
     spec
 }
@@ -189,7 +189,7 @@ fn driving(held: HeldPackets, speed: f64) -> Spec {
 fn downloads_of_users_who_drive_about_survive_handovers() {
     for held in [HeldPackets::Delivered, HeldPackets::Lost] {
         let outcome = run(driving(held, 25.0));
-        assert!(outcome.summary.flows.iter().all(|flow| flow.bytes == 10_000_000), "{held:?}");
+        assert!(outcome.summary.flows.iter().all(|flow| flow.bytes == 5_000_000), "{held:?}");
         let users = &outcome.summary.cells[0].whole.user_spans;
         assert!(users.iter().all(|user| user.handovers > 0), "{held:?}: {users:?}");
         let dropped: u64 = users.iter().map(|user| user.handover_drops).sum();

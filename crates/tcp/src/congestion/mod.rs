@@ -21,7 +21,7 @@ mod round_trips;
 mod testing;
 mod window;
 
-use units::{Bytes, Duration, Instant, Seq};
+use units::{Bytes, Duration, Instant, Rate, Seq};
 
 pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
 pub use crate::timestamp::OneWayDelay;
@@ -155,6 +155,12 @@ pub trait PathModel {
     /// Whether the algorithm itself sends less than it might, to measure the path. Delivery-rate samples then count as
     /// limited by the application, until the data in flight are delivered.
     fn limits_itself(&self) -> bool;
+
+    /// The state of its own state machine, as tables name it.
+    fn state(&self) -> &'static str;
+
+    /// The bandwidth that it has measured.
+    fn bandwidth(&self) -> Rate;
 }
 
 /// The events that a congestion control observes, and the tasks that it takes over from other parts of the sender. Most

@@ -39,7 +39,7 @@ use crate::recovery::{Recovery, RecoveryState, SendWindow};
 use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
 use crate::timers::{Timer, Timers};
-use crate::{Config, Decision, Record};
+use crate::{Config, Decision, ModelRecord, Record};
 use duplicate_acks::DuplicateAcks;
 use pacing::Pacer;
 use peer_window::PeerWindow;
@@ -428,6 +428,8 @@ impl SendHalf {
             rttvar: estimate.map(|estimate| estimate.rttvar),
             rto: self.rto.length(),
             phase: self.phase(),
+            pipe: self.window_and_pipe().1,
+            model: self.congestion.path_model().map(|model| ModelRecord::of(&*model)),
         };
         if let Some(records) = &mut self.records {
             records.push(record);

@@ -4,6 +4,9 @@ use super::cobalt::Timing;
 use super::flows::Flows;
 use super::*;
 use crate::packet::{Ecn, PureAck};
+use crate::queue::classful::ClassfulQueue;
+use crate::queue::{Arrival, QueuedPacket};
+use crate::store::Handle;
 use units::Streams;
 
 fn at(micros: u64) -> Instant {
@@ -144,6 +147,20 @@ fn cobalt_drops_by_the_control_law_of_codel() {
 }
 
 #[test]
+fn cobalt_takes_the_target_itself_and_the_time_of_four_full_packets_for_no_delay() {
+    let mtu_time = Duration::from_millis(2);
+    for (mtu_time, waited) in [(Duration::ZERO, 5), (mtu_time, 8)] {
+        let mut cobalt = Cobalt::new(Timing { mtu_time, ..TIMING }, Streams::new(1).stream("cobalt"));
+        let mut drops = |waited| {
+            (0..1_000)
+                .any(|at| cobalt.on_departure(&departure(at, waited, Ecn::NotCapable)) != Decision::Pass)
+        };
+        assert!(!drops(waited));
+        assert!(drops(waited + 1));
+    }
+}
+
+#[test]
 fn cobalt_marks_what_is_capable_and_never_drops_the_last_packet() {
     let mut marking = cobalt();
     let decisions: Vec<_> =
@@ -186,6 +203,72 @@ fn the_filter_drops_older_acks_and_keeps_repeated_ones() {
     assert_eq!(filtered(AckFilter::Aggressive, &[1, 2, 3, 4]), [0, 0, 0]);
     assert_eq!(filtered(AckFilter::Conservative, &[1, 2, 3, 4]), [0, 0]);
     assert_eq!(filtered(AckFilter::Aggressive, &[4, 4, 4]), [0; 0]);
+    assert_eq!(filtered(AckFilter::Aggressive, &[1, 2, 2]), [0], "what is dropped is not dropped again");
+}
+
+#[test]
+fn the_filter_drops_no_ack_that_has_left() {
+    let mut acks = ack_filter::QueuedAcks::new(AckFilter::Aggressive);
+    let mut arrive = |number, leaves: bool| {
+        acks.on_arrival(&Keys { ack: Some(PureAck { number, flags: 0x10 }), ..Keys::default() });
+        acks.push(0);
+        let dropped = acks.superseded(0);
+        if leaves {
+            acks.pop_front(0);
+        }
+        dropped
+    };
+    assert_eq!([arrive(1, true), arrive(2, false), arrive(3, false)], [None, None, Some(0)]);
+}
+
+fn cake(parameters: Parameters) -> Cake {
+    Cake::new(parameters, Streams::new(1).stream("queue"))
+}
+
+#[test]
+fn a_redundant_ack_leaves_the_queue_when_the_next_one_waits() {
+    let parameters = Parameters { ack_filter: AckFilter::Aggressive, ..Parameters::default() };
+    let mut queue = ClassfulQueue::new(Box::new(cake(parameters)));
+    let size = Bytes(40);
+    let arrival = Arrival {
+        now: at(0),
+        size,
+        ecn: Ecn::NotCapable,
+        queued: 0,
+        queued_bytes: Bytes::ZERO,
+        has_room: true,
+        idle_since: None,
+        rate: None,
+    };
+    let mut arrive = |number: u32| {
+        queue.classify(&Keys { ack: Some(PureAck { number, flags: 0x10 }), ..Keys::default() });
+        queue.on_arrival(&arrival);
+        let handle = Handle::from_index(number);
+        queue.push(QueuedPacket { handle, ecn: Ecn::NotCapable, size, arrived: at(0) });
+        queue.take_superseded().map(|packet| packet.handle.index())
+    };
+    assert_eq!([arrive(1), arrive(2), arrive(2), arrive(3)], [None, Some(1), None, Some(2)]);
+    let left: Vec<usize> =
+        std::iter::from_fn(|| queue.pop(at(0)).map(|(packet, _)| packet.handle.index())).collect();
+    assert_eq!(left, [2, 3]);
+}
+
+// Linux cake_dequeue: later tins have priority, also among those that are ready at one time.
+#[test]
+fn of_tins_beyond_their_thresholds_the_one_that_is_ready_first_is_served_and_the_last_of_equals() {
+    let rate = Some(Rate::from_bits_per_sec(1_000_000));
+    let chosen = |ready: [u64; 3]| {
+        let mut cake = cake(Parameters { rate, ..Parameters::default() });
+        for (tin, ready) in cake.tins.iter_mut().zip(ready) {
+            let flow = tin.classify(&Keys::default());
+            tin.on_queued(flow);
+            tin.next_packet = at(ready);
+        }
+        cake.choose_tin(at(100))
+    };
+    assert_eq!(chosen([900, 700, 800]), Some(1));
+    assert_eq!(chosen([700, 700, 800]), Some(1));
+    assert_eq!(chosen([100, 50, 800]), Some(1), "within their thresholds the last goes first");
 }
 
 #[test]

@@ -397,6 +397,22 @@ impl PathModel for Bbr3 {
     fn limits_itself(&self) -> bool {
         matches!(self.state, State::ProbeRtt { .. })
     }
+
+    fn state(&self) -> &'static str {
+        match self.state {
+            State::Startup => "startup",
+            State::Drain { .. } => "drain",
+            State::ProbeBw(Phase::Down) => "probe_bw_down",
+            State::ProbeBw(Phase::Cruise) => "probe_bw_cruise",
+            State::ProbeBw(Phase::Refill) => "probe_bw_refill",
+            State::ProbeBw(Phase::Up) => "probe_bw_up",
+            State::ProbeRtt { .. } => "probe_rtt",
+        }
+    }
+
+    fn bandwidth(&self) -> Rate {
+        self.model.max_bw()
+    }
 }
 
 /// `BBR.DrainPacingGain` (§5.3.2).
