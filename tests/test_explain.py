@@ -105,3 +105,8 @@ def test_a_flow_that_is_not_there_is_refused_with_the_names(lasthop: Lasthop) ->
     told = lasthop("explain", "spike", "--flow", "upload")
     assert told.status == 2
     assert "download" in told.err
+
+
+def test_a_flow_alone_waits_for_no_other_flow(tmp_path: Path) -> None:
+    told = only(explain(recorded("quickstart", tmp_path)))
+    assert "others" not in {share.kind for share in told.time_shares}

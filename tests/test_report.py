@@ -123,6 +123,45 @@ def test_a_page_tells_the_story_and_the_causes(lasthop: Lasthop, results: list[P
     assert "lasthop.down: overflow" in words
 
 
+def test_the_story_of_every_flow_can_be_unfolded_and_bbr_has_its_rates(lasthop: Lasthop, tmp_path: Path) -> None:
+    both = tmp_path / "both.toml"
+    both.write_text(TWO_FLOWS)
+    assert lasthop("run", both, "--out", "two").status == 0
+    report(lasthop, tmp_path / "two")
+    document = in_chromium(tmp_path / "two" / "report.html")
+    for flow in ("first", "second"):
+        assert f"What happened to {flow}" in document
+    assert document.count("<details") == 2
+    assert document.count("<details open") == 1
+    assert "Rates of first" in document
+    assert "ssthresh" not in re.sub(r"<script.*?</script>", "", document, flags=re.DOTALL)
+
+
+def test_numbers_on_a_page_are_rounded_for_reading(lasthop: Lasthop, results: list[Path]) -> None:
+    report(lasthop, results[0])
+    document = in_chromium(results[0] / "report.html")
+    shown = re.sub(r"<[^>]*>", " ", re.sub(r"<(script|style).*?</\1>", "", document, flags=re.DOTALL))
+    assert not re.search(r"\b\d+\.\d{5,}", shown)
+    assert re.search(r"\b172 ms\b", shown)
+
+
+TWO_FLOWS = """
+name = "two"
+hosts = { server = { profile = "linux-6-bbr" }, phone = { profile = "linux-6" } }
+flows = [
+    { name = "first", from = "server", to = "phone", until = "3 s" },
+    { name = "second", from = "server", to = "phone", until = "3 s" },
+]
+[[links]]
+name = "lasthop"
+between = ["server", "phone"]
+down = { rate = "4 Mbit/s", propagation = "20 ms", queue = { limit = "40 packets" } }
+up = { rate = "4 Mbit/s", propagation = "20 ms" }
+[record]
+tables = ["segments", "tcp", "packets", "queue"]
+"""
+
+
 def test_a_folder_of_results_is_a_page_of_all_and_others_name_them(lasthop: Lasthop, tmp_path: Path) -> None:
     for name in ("taba", "delayed"):
         assert lasthop("run", "quickstart", "--out", f"results/fetch/{name}").status == 0

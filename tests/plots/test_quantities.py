@@ -181,7 +181,7 @@ def test_no_round_trip_is_drawn_that_no_packet_had(run: api.Run) -> None:
     # 40 ms and more is what a receiver may delay an ACK; 200 ms at the most.
     assert trip.max() <= max(took["server"]) + max(took["mobile"]) + 200
     assert trip.min() >= 100
-    assert len(at) > 300
+    assert len(at) > 100
 
 
 def test_round_trips_of_data_behind_a_gap_are_those_of_their_sack_blocks() -> None:

@@ -2,13 +2,13 @@
 
 import { extent, steps } from "./drawing.ts";
 import type { Acks, Run } from "./model.ts";
-import { type LegendEntry, number, type Hit, type Painter, type View } from "./panel.ts";
+import { type LegendEntry, type Hit, type Painter, type View } from "./panel.ts";
 import { lowerBound } from "./search.ts";
-import { BLACK, BLUE, CYAN, MAGENTA, ORANGE, RED, TEAL } from "./style.ts";
+import { SERIES, shaded } from "./style.ts";
 import { seconds } from "./timeSequence.ts";
+import { amount } from "./units.ts";
 
-/** Colours and dashes: those of one colour differ in their dashes, for print and for the colour-blind. */
-const COLOURS = [BLUE, ORANGE, TEAL, MAGENTA, CYAN, RED, BLACK];
+/** Dashes of the runs, for print and for the colour-blind. */
 const DASHES = [[], [6, 3], [2, 2], [6, 2, 2, 2]];
 
 interface Curve {
@@ -26,10 +26,12 @@ export class Compared implements Painter {
 
   constructor(flow: string, runs: Run[]) {
     this.title = `Acknowledged of ${flow}, run by run`;
+    const flowsPlace = runs[0].flows.findIndex((one) => one.name === flow);
+    const own = SERIES[Math.max(flowsPlace, 0) % SERIES.length];
     this.curves = runs.map((run, place) => ({
       name: run.folder,
       acks: run.flows.find((one) => one.name === flow)!.acks,
-      colour: COLOURS[place % COLOURS.length],
+      colour: shaded(own, place),
       dashes: DASHES[place % DASHES.length],
     }));
     this.legend = this.curves.map(({ name, colour, dashes }) => ({ label: name, colour, mark: dashes.length ? "dashes" : "line" }));
@@ -55,7 +57,7 @@ export class Compared implements Painter {
     const at = view.from + ((x - view.left) / view.width) * (view.to - view.from);
     const lines = this.curves.map(({ name, acks }) => {
       const row = lowerBound(acks.time, at) - 1;
-      return `${name}: ${row < 0 ? 0 : number(acks.ack[row])}`;
+      return `${name}: ${row < 0 ? 0 : amount(acks.ack[row], "bytes")}`;
     });
     return { x, y, distance: 0, lines: [seconds(at), ...lines] };
   }

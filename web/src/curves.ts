@@ -2,10 +2,11 @@
 
 import { extent, marks, steps } from "./drawing.ts";
 import type { Decisions, Flow, Queue, Run } from "./model.ts";
-import { type Hit, type LegendEntry, number, type Painter, type View } from "./panel.ts";
+import { type Hit, type LegendEntry, type Painter, type View } from "./panel.ts";
 import { lowerBound } from "./search.ts";
-import { BLUE, CYAN, GREY, ORANGE, RED, SHADES } from "./style.ts";
+import { BLACK, BLUE, CYAN, GREY, MAGENTA, ORANGE, RED, SHADES } from "./style.ts";
 import { seconds } from "./timeSequence.ts";
+import { amount, duration, number } from "./units.ts";
 
 /** Congestion window, threshold and data in flight, over the phases of the sender. */
 export class Windows implements Painter {
@@ -20,12 +21,13 @@ export class Windows implements Painter {
   ) {
     this.decisions = flow.decisions!;
     this.title = `Windows of ${flow.name}`;
-    this.legend = [
-      { label: "cwnd", colour: BLUE, mark: "line" },
-      { label: "ssthresh", colour: ORANGE, mark: "dashes" },
-      { label: "in flight", colour: GREY, mark: "line" },
-      ...run.phases.map((phase): LegendEntry => ({ label: phase.replaceAll("_", " "), colour: SHADES[phase], mark: "area" })),
-    ];
+    const { phase, ssthresh } = this.decisions;
+    const seen = new Set(phase);
+    const phases = run.phases.filter((_, place) => seen.has(place));
+    this.legend = [{ label: "cwnd", colour: BLUE, mark: "line" }];
+    if (ssthresh.some((value) => !Number.isNaN(value))) this.legend.push({ label: "ssthresh", colour: ORANGE, mark: "dashes" });
+    this.legend.push({ label: "in flight", colour: GREY, mark: "line" });
+    this.legend.push(...phases.map((name): LegendEntry => ({ label: phaseWords(name), colour: SHADES[name], mark: "area" })));
   }
 
   limits(from: number, to: number): [number, number] {
@@ -54,10 +56,12 @@ export class Windows implements Painter {
     const { time, cwnd, ssthresh, phase } = this.decisions;
     const row = rowAt(time, x, view);
     if (row < 0) return null;
-    const threshold = Number.isNaN(ssthresh[row]) ? "not known yet" : number(ssthresh[row]);
+    const threshold = Number.isNaN(ssthresh[row]) ? "" : `, ssthresh ${amount(ssthresh[row], "bytes")}`;
+    const flight = rowAt(this.flow.flight.time, x, view);
     const lines = [
-      `${seconds(time[row])}: ${this.run.phases[phase[row]]?.replaceAll("_", " ") ?? ""}`,
-      `cwnd ${number(cwnd[row])}, ssthresh ${threshold}`,
+      `${seconds(time[row])}: ${phaseWords(this.run.phases[phase[row]] ?? "")}`,
+      `cwnd ${amount(cwnd[row], "bytes")}${threshold}`,
+      ...(flight < 0 ? [] : [`in flight ${amount(this.flow.flight.bytes[flight], "bytes")}`]),
     ];
     return { x, y, distance: 0, lines };
   }
@@ -74,6 +78,53 @@ export class Windows implements Painter {
       context.fillRect(left, view.top, view.x(Math.min(until, view.to)) - left, view.height);
       begin = end;
     }
+  }
+}
+
+/** A phase in words; BBR's states as its papers write them. */
+function phaseWords(name: string): string {
+  const probe = /^probe_([a-z]+)_?(.*)$/.exec(name);
+  if (probe) return `Probe${probe[1].toUpperCase()} ${probe[2]}`.trim();
+  return ({ startup: "Startup", drain: "Drain" } as Record<string, string>)[name] ?? name.replaceAll("_", " ");
+}
+
+/** The rates of a sender with a model of the path. */
+export class Rates implements Painter {
+  readonly title: string;
+  readonly unit = "bit/s";
+  readonly legend: LegendEntry[] = [
+    { label: "pacing rate", colour: ORANGE, mark: "line" },
+    { label: "bandwidth estimate", colour: MAGENTA, mark: "dashes" },
+  ];
+  private readonly time: Float64Array;
+  private readonly rates: [Float64Array, Float64Array];
+
+  constructor(flow: Flow) {
+    this.title = `Rates of ${flow.name}`;
+    this.time = flow.decisions!.time;
+    this.rates = [flow.decisions!.pacing_rate!, flow.decisions!.bandwidth!];
+  }
+
+  limits(from: number, to: number): [number, number] {
+    return [0, Math.max(extent(this.time, this.rates, from, to, true)[1], 1)];
+  }
+
+  paint(context: CanvasRenderingContext2D, view: View): void {
+    const [pacing, bandwidth] = this.rates;
+    context.lineWidth = view.ratio;
+    context.strokeStyle = ORANGE;
+    steps(context, view, this.time, pacing);
+    context.strokeStyle = MAGENTA;
+    context.setLineDash([4 * view.ratio, 3 * view.ratio]);
+    steps(context, view, this.time, bandwidth);
+    context.setLineDash([]);
+  }
+
+  nearest(x: number, y: number, view: View): Hit | null {
+    const row = rowAt(this.time, x, view);
+    if (row < 0) return null;
+    const [pacing, bandwidth] = this.rates.map((rate) => amount(rate[row], "bit/s"));
+    return { x, y, distance: 0, lines: [seconds(this.time[row]), `pacing ${pacing}, bandwidth ${bandwidth}`] };
   }
 }
 
@@ -117,7 +168,7 @@ export class RoundTrips implements Painter {
     const { roundTrips } = this.flow;
     const row = rowAt(roundTrips.time, x, view);
     if (row < 0) return null;
-    return { x, y, distance: 0, lines: [`${seconds(roundTrips.time[row])}`, `round trip ${seconds(roundTrips.value[row])}`] };
+    return { x, y, distance: 0, lines: [`${seconds(roundTrips.time[row])}`, `round trip ${duration(roundTrips.value[row])}`] };
   }
 }
 
@@ -130,6 +181,7 @@ export class QueueLength implements Painter {
   constructor(private readonly queue: Queue) {
     this.title = `Queue of link ${queue.name}`;
     this.legend = [{ label: "waiting", colour: BLUE, mark: "line" }];
+    if (queue.limit) this.legend.push({ label: `limit (${number(queue.limit)})`, colour: BLACK, mark: "dashes" });
     const dropped = queue.drops.time.length;
     if (dropped) this.legend.push({ label: `dropped (${number(dropped)})`, colour: RED, mark: "cross" });
   }
@@ -137,12 +189,15 @@ export class QueueLength implements Painter {
   limits(from: number, to: number): [number, number] {
     const [, waiting] = extent(this.queue.time, [this.queue.packets], from, to, true);
     const [, met] = extent(this.queue.drops.time, [this.queue.drops.behind], from, to);
-    return [0, Math.max(waiting, met, 1)];
+    const most = Math.max(waiting, met, 1);
+    const { limit } = this.queue;
+    return [0, limit && limit <= ROOM * most ? limit : most];
   }
 
   paint(context: CanvasRenderingContext2D, view: View): void {
-    const { time, packets, drops } = this.queue;
+    const { time, packets, drops, limit } = this.queue;
     context.lineWidth = view.ratio;
+    if (limit) level(context, view, limit);
     context.strokeStyle = BLUE;
     steps(context, view, time, packets);
     context.strokeStyle = RED;
@@ -155,6 +210,20 @@ export class QueueLength implements Painter {
     if (row < 0) return null;
     return { x, y, distance: 0, lines: [seconds(this.queue.time[row]), `${number(this.queue.packets[row])} packets wait`] };
   }
+}
+
+/** Up to this multiple of the longest queue a limit is in sight; the queue would be flat under a higher one. */
+const ROOM = 1.6;
+
+/** A dotted line across the panel. */
+function level(context: CanvasRenderingContext2D, view: View, value: number): void {
+  context.strokeStyle = BLACK;
+  context.setLineDash([view.ratio, 2 * view.ratio]);
+  context.beginPath();
+  context.moveTo(view.left, view.y(value));
+  context.lineTo(view.left + view.width, view.y(value));
+  context.stroke();
+  context.setLineDash([]);
 }
 
 /** The last row at or before the time under `x`; −1 if there is none. */

@@ -3,13 +3,13 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
-import { QueueLength, RoundTrips, Windows } from "./curves.ts";
+import { QueueLength, Rates, RoundTrips, Windows } from "./curves.ts";
 import { type Run, unpackAll } from "./model.ts";
 import { inflate } from "./packing.ts";
 import { element, type Painter, Panel } from "./panel.ts";
 import { Compared } from "./compared.ts";
 import { TimeRange } from "./range.ts";
-import { story } from "./story.ts";
+import { storiesOf } from "./story.ts";
 import { comparison, summaryTables } from "./summary.ts";
 import { TimeSequence } from "./timeSequence.ts";
 
@@ -32,6 +32,7 @@ class Page {
   private readonly view = element("div", "view");
   private panels: Panel[] = [];
   private shown = { run: 0, flow: 0 };
+  private range: TimeRange | null = null;
 
   constructor(
     host: HTMLElement,
@@ -52,19 +53,30 @@ class Page {
     const hint = "Drag to zoom, double-click for all, wheel to zoom at the cursor, Shift and wheel to move.";
     this.view.replaceChildren(summaryTables(run), ...flows, element("p", "hint", hint));
     if (!flow) return void this.view.append(element("p", "", "No flow of this run sent anything."));
-    const range = this.rangeOf(run);
+    const range = (this.range = this.rangeOf(run));
     const panel = (painter: Painter, height: number) => new Panel(this.view, painter, range, height);
-    this.view.append(story(flow.stories, (from, to) => range.set(from, to)));
+    this.view.append(storiesOf(run.flows, this.shown.flow, (place, from, to) => this.showMoment(place, from, to)));
     this.panels = [panel(new TimeSequence(flow), HEIGHTS.timeSequence)];
     const same = this.runs.filter((other) => other.flows.some((one) => one.name === flow.name));
     if (same.length > 1) this.panels.push(panel(new Compared(flow.name, same), HEIGHTS.curve));
     if (flow.decisions) this.panels.push(panel(new Windows(flow, run), HEIGHTS.curve));
+    if (flow.decisions?.pacing_rate) this.panels.push(panel(new Rates(flow), HEIGHTS.curve));
     if (flow.roundTrips.time.length) this.panels.push(panel(new RoundTrips(flow), HEIGHTS.curve));
     for (const queue of run.queues) this.panels.push(panel(new QueueLength(queue), HEIGHTS.curve));
     range.watch(() => this.panels.forEach((one) => one.update()));
     this.resize();
     range.reset();
     document.body.dataset.segments = String(flow.sent.time.length);
+  }
+
+  /** Shows a moment of a flow in the diagrams, which may be those of another flow until then. */
+  private showMoment(flow: number, from: number, to: number): void {
+    if (flow !== this.shown.flow) {
+      this.shown = { ...this.shown, flow };
+      this.show();
+    }
+    this.range!.set(from, to);
+    this.view.querySelector("figure")?.scrollIntoView({ block: "nearest" });
   }
 
   /** All times of a run; `#from=1.5&to=2` in the address shows a part at first. */

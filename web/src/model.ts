@@ -31,6 +31,9 @@ export interface Decisions {
   srtt: Numbers;
   rto: Numbers;
   phase: Numbers;
+  /** Of a sender with a model of the path, in bits per second. */
+  pacing_rate?: Numbers;
+  bandwidth?: Numbers;
   /** Times of events that have a name, and which. */
   events: { time: Numbers; word: Numbers };
   words: string[];
@@ -62,6 +65,8 @@ export interface Story {
 
 export interface Queue {
   name: string;
+  /** The most packets that it holds, where the scenario has such a limit. */
+  limit: number | null;
   time: Numbers;
   packets: Numbers;
   drops: { time: Numbers; behind: Numbers };

@@ -3,6 +3,7 @@
 import uPlot from "uplot";
 
 import type { TimeRange } from "./range.ts";
+import { number, scaleOf, type Unit } from "./units.ts";
 
 /** Where a painter draws: pixels of the canvas, for values of the axes. */
 export interface View {
@@ -35,7 +36,7 @@ export interface LegendEntry {
 /** Draws the content of a panel. */
 export interface Painter {
   title: string;
-  unit: string;
+  unit: Unit;
   legend: LegendEntry[];
   /** Lowest and highest value between two times. */
   limits(from: number, to: number): [number, number];
@@ -100,6 +101,11 @@ export class Panel {
     return [low === 0 ? 0 : low - room, high + room];
   }
 
+  /** The unit of the axis for what is shown now. */
+  private scale(): { name: string; divisor: number } {
+    return scaleOf(this.painter.unit, this.limits()[1]);
+  }
+
   private options(figure: HTMLElement): uPlot.Options {
     return {
       width: figure.clientWidth || 900,
@@ -118,8 +124,8 @@ export class Panel {
       },
       axes: [
         { size: 28, font: FONT, grid: GRID, ticks: GRID, values: (_, splits) => splits.map((at) => `${number(at)} s`) },
-        { size: 84, font: FONT, grid: GRID, ticks: GRID, label: this.painter.unit, labelFont: FONT, labelSize: 16,
-          values: (_, splits) => splits.map(number) },
+        { size: 64, font: FONT, grid: GRID, ticks: GRID, label: () => this.scale().name, labelFont: FONT, labelSize: 16,
+          values: (_, splits) => splits.map((value) => number(value / this.scale().divisor)) },
       ],
       series: [{}, { scale: "y", show: true, paths: () => null, points: { show: false } }],
       hooks: {
@@ -209,11 +215,6 @@ export function element(tag: string, className = "", text = ""): HTMLElement {
   if (className) made.className = className;
   if (text) made.textContent = text;
   return made;
-}
-
-/** A number with as many digits as a reader wants. */
-export function number(value: number): string {
-  return Number(value.toPrecision(9)).toLocaleString("en-GB", { maximumSignificantDigits: 9 });
 }
 
 function legend(entries: LegendEntry[]): HTMLElement {

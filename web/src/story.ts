@@ -1,7 +1,8 @@
 // What happened on a connection, in words, and where its time went. A line that is pressed shows its moment in the diagrams.
 
-import type { Story } from "./model.ts";
+import type { Flow, Story } from "./model.ts";
 import { element } from "./panel.ts";
+import { duration } from "./units.ts";
 
 /** Of a longer story, so many events are shown until more are asked for. */
 const FIRST = 12;
@@ -11,12 +12,30 @@ const AROUND = { share: 0.15, least: 0.25 };
 
 type Show = (from: number, to: number) => void;
 
-export function story(stories: Story[], show: Show): HTMLElement {
+/** The stories of all flows, each under its name; that of the flow `open` is unfolded, others are built when they are. */
+export function storiesOf(flows: Flow[], open: number, show: (flow: number, from: number, to: number) => void): HTMLElement {
+  const section = element("section", "stories");
+  flows.forEach((flow, place) => {
+    if (!flow.stories.some((one) => one.events.length)) return;
+    const folded = document.createElement("details");
+    folded.append(element("summary", "", flows.length > 1 ? `What happened to ${flow.name}` : "What happened"));
+    const build = () => {
+      if (folded.childElementCount === 1) folded.append(story(flow.stories, (from, to) => show(place, from, to)));
+    };
+    folded.addEventListener("toggle", build);
+    folded.open = place === open;
+    if (folded.open) build();
+    section.append(folded);
+  });
+  return section;
+}
+
+function story(stories: Story[], show: Show): HTMLElement {
   const section = element("section", "story");
   for (const one of stories) {
     if (!one.events.length) continue;
-    const title = stories.length > 1 ? `What happened on connection ${one.connection}` : "What happened";
-    section.append(element("h2", "", title), events(one, show), shares(one));
+    if (stories.length > 1) section.append(element("h3", "", `Connection ${one.connection}`));
+    section.append(events(one, show), shares(one));
   }
   return section;
 }
@@ -61,7 +80,7 @@ function shares(one: Story): HTMLElement {
     bar.style.width = `${(100 * seconds) / whole}%`;
     const cell = element("td", "bar");
     cell.append(bar);
-    row.append(element("td", "number", `${Number(seconds.toPrecision(4))} s`), cell, element("td", "", words));
+    row.append(element("td", "number", duration(seconds)), cell, element("td", "", words));
     table.append(row);
   }
   return table;

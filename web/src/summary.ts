@@ -1,7 +1,8 @@
 // The summary as tables: what came of each flow and each link; of several runs, side by side.
 
 import type { Row, Run } from "./model.ts";
-import { element, number } from "./panel.ts";
+import { element } from "./panel.ts";
+import { amount, duration, number } from "./units.ts";
 
 /** Columns of a table: the summary's key, what a reader calls it, and its unit. */
 type Column = [key: string, words: string, unit?: "s" | "bit/s"];
@@ -33,7 +34,7 @@ const LINK_COLUMNS: Column[] = [
 export function summaryTables(run: Run): HTMLElement {
   const section = element("section", "summary");
   section.append(
-    element("p", "facts", `${number(run.summary.stopped_s)} s, seed ${run.seed}, ${run.clock === "real" ? "real" : "virtual"} time`),
+    element("p", "facts", `${duration(run.summary.stopped_s)}, seed ${run.seed}, ${run.clock === "real" ? "real" : "virtual"} time`),
     table(FLOW_COLUMNS, run.summary.flows),
     causes(run.summary.flows),
     table(LINK_COLUMNS, run.summary.links),
@@ -68,13 +69,8 @@ function hasValue(value: unknown): boolean {
 function cell(value: unknown, unit?: "s" | "bit/s"): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return String(value);
-  if (unit === "s") return `${Number(value.toPrecision(4))} s`;
-  return unit === "bit/s" ? bitRate(value * 8) : number(value);
-}
-
-export function bitRate(bits: number): string {
-  const [divisor, name] = bits >= 1e9 ? [1e9, "Gbit/s"] : bits >= 1e6 ? [1e6, "Mbit/s"] : bits >= 1e3 ? [1e3, "kbit/s"] : [1, "bit/s"];
-  return `${Number((bits / divisor).toPrecision(4))} ${name}`;
+  if (unit === "s") return duration(value);
+  return unit === "bit/s" ? amount(value * 8, "bit/s") : number(value);
 }
 
 /** Why segments were sent again needlessly. */

@@ -3,9 +3,10 @@
 
 import { extent, marks, steps, strokes } from "./drawing.ts";
 import type { Flow } from "./model.ts";
-import { type Hit, type LegendEntry, number, type Painter, type View } from "./panel.ts";
+import { type Hit, type LegendEntry, type Painter, type View } from "./panel.ts";
 import { lowerBound, rowsWithin } from "./search.ts";
 import { BLACK, BLUE, CYAN, MAGENTA, ORANGE, PURPLE, RED, TEAL } from "./style.ts";
+import { duration, number, type Unit } from "./units.ts";
 
 /** How segments that were sent again are marked, by the place of their verdict. */
 const RESENT = [
@@ -16,7 +17,7 @@ const RESENT = [
 
 export class TimeSequence implements Painter {
   readonly title: string;
-  readonly unit: string;
+  readonly unit: Unit;
   readonly legend: LegendEntry[];
 
   constructor(private readonly flow: Flow) {
@@ -134,7 +135,7 @@ export class TimeSequence implements Painter {
       const at = Math.min(Math.max(x, view.x(time[row])), view.x(end[row]));
       const distance = Math.hypot(at - x, view.y(offset[row]) - y);
       if (distance > reach) continue;
-      const held = `held up for ${seconds(end[row] - time[row])}, until ${seconds(end[row])}`;
+      const held = `held up for ${duration(end[row] - time[row])}, until ${seconds(end[row])}`;
       hits.push({ x: at, y: view.y(offset[row]), distance, lines: [held, ...this.wordsOf(why[row])] });
     }
     return hits;
@@ -218,6 +219,7 @@ export function wrapped(text: string): string[] {
   return lines;
 }
 
+/** A moment of the run, to the tenth of a millisecond. */
 export function seconds(time: number): string {
-  return `${time.toFixed(6)} s`;
+  return `${time.toFixed(4)} s`;
 }

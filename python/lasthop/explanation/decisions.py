@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from lasthop.explanation.hops import Places
 from lasthop.plots.columns import Booleans, Columns, Floats, Texts
+from lasthop.plots.flow import STATE
 
 DECISION_COLUMNS: Final = (
     "time_ns", "event", "reason", "cwnd", "ssthresh", "flight", "advertised", "phase",
@@ -111,7 +112,9 @@ class Decisions:
 
     @cached_property
     def _ssthresh(self) -> Floats:
-        return self._rows.numbers("ssthresh")
+        """The threshold; NaN where there is none, or a model of the path that does not go by it."""
+        threshold = self._rows.numbers("ssthresh")
+        return np.where(self._rows.known(STATE), np.nan, threshold) if STATE in self._rows else threshold
 
     @cached_property
     def _texts(self) -> dict[str, npt.NDArray[Any]]:

@@ -51,7 +51,7 @@ def explain(source: Source | str | PathLike[str], flow: str | None = None) -> li
             f"the explanation of a run needs its table 'segments', which is not there (there are: {recorded})",
             help='run it again with --set \'record.tables=["segments", "tcp", "packets"]\'',
         )
-    read = ReadOnce(source)
+    read = source if isinstance(source, ReadOnce) else ReadOnce(source)
     found = [_explained(read, connection) for connection in connections(read, flow)]
     if not found:
         raise InputError(

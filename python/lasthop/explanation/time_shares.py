@@ -137,7 +137,7 @@ def _divided(connection: Connection, data: _Data, link: _Transmissions) -> list[
     ended_by = np.where(place[idle] >= 0, place[idle], np.where(next_own < len(data.rows), next_own, -1))
     shares: dict[str, float] = defaultdict(float)
     _add(shares, _kinds_of_waits(connection, data, ended_by), gap[idle])
-    _add(shares, _kinds_of_busy(data, place), link.least)
+    _add(shares, _kinds_of_busy(data, place, link), link.least)
     shares["held"] += float(np.maximum(link.end - link.begin - link.least, 0.0).sum())
     shares["ending"] += max(connection.last_seen - float(ended[-1]), 0.0)
     told = [TimeShare(kind, shares[kind], words) for kind, words in WORDS.items() if shares[kind] > NOTHING]
@@ -153,8 +153,8 @@ def _add(shares: dict[str, float], kinds: Texts, seconds: Floats) -> None:
         shares[kind] += float(seconds[kinds == kind].sum())
 
 
-def _kinds_of_busy(data: _Data, place: Places) -> Texts:
-    """Return the use of each transmission: for bytes that arrived first, for other copies, or for other flows."""
+def _kinds_of_busy(data: _Data, place: Places, link: _Transmissions) -> Texts:
+    """Return the use of each transmission: for bytes that arrived first, copies, no data, or other flows."""
     copies, rows = data.copies, data.rows
     arrived = copies.arrived[rows]
     there = np.flatnonzero(~np.isnan(arrived))
@@ -162,7 +162,9 @@ def _kinds_of_busy(data: _Data, place: Places) -> Texts:
     useful = np.zeros(len(rows), dtype=np.bool_)
     useful[there] = first_bytes(copies.seq[rows][there], copies.end[rows][there]) > 0
     kinds = np.where(useful, IDEAL, np.where(np.isnan(arrived), "wasted", "needless"))
-    return np.asarray(np.where(place >= 0, kinds[place], "others"), dtype=np.object_)
+    own = np.isin(link.packet, copies.hops.packet)
+    without_data = np.where(own, np.where(link.begin < data.time[-1], "handshake", "ending"), "others")
+    return np.asarray(np.where(place >= 0, kinds[place], without_data), dtype=np.object_)
 
 
 def _kinds_of_waits(connection: Connection, data: _Data, ended_by: Places) -> Texts:

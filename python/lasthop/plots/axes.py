@@ -30,9 +30,6 @@ TIMEOUTS: Final = (
 
 DOTS: Final = (0, (1, 1.6))
 
-RASTER_FROM: Final = 20_000
-"""Number of marks above which they are stored as pixels: as vectors the file would be huge and show no more."""
-
 
 @dataclass(frozen=True)
 class Scale:
@@ -112,11 +109,6 @@ def mark_timeouts(axes: Axes, timeouts: Timeouts, span: Span) -> None:
 def room_for_labels(timeouts: Timeouts, span: Span) -> float:
     """The points that the names of the timeouts in `span` take above the picture."""
     return LABEL_PT if len(timeouts.within(span).time) else 0.0
-
-
-def raster_if_many(count: int) -> bool:
-    """Whether a number of marks is better stored as pixels."""
-    return count >= RASTER_FROM
 
 
 def _apart(times: Floats, gap: float) -> list[int]:

@@ -15,10 +15,10 @@ from lasthop.plots import style
 from lasthop.plots.axes import Scale, scale_of, set_amount_axis
 from lasthop.plots.columns import Columns, Floats, Texts
 from lasthop.plots.delivery import Flight, flight
-from lasthop.plots.flow import Drops
+from lasthop.plots.flow import STATE, Drops
 from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.path_model import STATE, draw_rates, has_model
+from lasthop.plots.path_model import draw_rates, has_model
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span
 

@@ -39,8 +39,12 @@ def draw_over_time(source: Source, view: View) -> Figure:
         drawn, _ = thinning.spots(Sheet(span, 0.0, highest), time, delay)
         axes.plot(
             time[drawn], delay[drawn] * 1e3, linestyle="none", marker=".", markersize=2.5, markeredgewidth=0,
-            color=one.colour, label=f"{one.words} ({len(time)})",
+            color=one.colour,
         )  # fmt: skip
+        # A dot in the legend is larger than those of the packets, so that its colour can be seen.
+        axes.plot(
+            [], [], linestyle="none", marker="o", markersize=3.5, color=one.colour, label=f"{one.words} ({len(time)})"
+        )
     set_title(axes, view, source, "delay of packets with data, from sender to receiver")
     set_amount_axis(axes, "Delay (ms)")
     axes.set_ylim(0, 1.05e3 * highest)

@@ -27,6 +27,9 @@ DROPPED: Final = ("queue_drop", "error_drop", "dropper_drop", "oversize_drop", "
 DATAGRAM: Final = "datagram"
 """The kind of a packet that is not TCP's."""
 
+STATE: Final = "state"
+"""The column of the states of a path model in `tcp`; null for senders without one, absent in older results."""
+
 NO_TEXTS: Final[Texts] = np.empty(0, dtype=np.object_)
 
 HOLD_SINGLE_PACKETS: Final = ("error", "scripted", "arq", "reordering")

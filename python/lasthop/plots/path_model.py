@@ -10,10 +10,8 @@ from matplotlib.axes import Axes
 from lasthop.plots import style
 from lasthop.plots.axes import set_amount_axis
 from lasthop.plots.columns import Columns
+from lasthop.plots.flow import STATE
 from lasthop.plots.span import Span
-
-STATE: Final = "state"
-"""The column of the states; null for senders without a model, absent in results of older versions."""
 
 RATES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "pacing_rate_Bps": ("pacing rate (right)", {"color": style.ORANGE, "linewidth": 0.7, "zorder": 2.5}),

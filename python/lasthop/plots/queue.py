@@ -22,7 +22,7 @@ from lasthop.plots.axes import (
 )
 from lasthop.plots.columns import Floats
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.queue_lengths import Queue, mean_and_longest, read_queues
+from lasthop.plots.queue_lengths import Queue, mean_and_longest, read_queues, worth_drawing
 from lasthop.plots.queue_limit import QueueLimit
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span, round_edges, span_of
@@ -32,16 +32,13 @@ HEIGHT_IN: Final = 2.1
 
 PANEL_IN: Final = 1.6
 
-MOST_PANELS: Final = 6
-"""Largest number of queues that are drawn without being named: those with most drops, then the longest."""
-
-HARDLY_USED: Final = 0.15
-"""Share of the longest queue's bytes up to which a queue without a drop is left out, if it is not named."""
-
 MOST_CHANGES: Final = 1500
 """Of a longer history, the mean and the longest of each of some 240 equal times of a round length are drawn."""
 
 SHORT_TIMES: Final = 240
+
+FEW_DROPS: Final = 100
+"""Number of drops from which their crosses are small."""
 
 ROOM: Final = 1.6
 """Up to this multiple of the longest queue a limit is drawn; a higher one is only named, or the queue would be flat."""
@@ -81,14 +78,7 @@ def _chosen(queues: list[Queue], names: tuple[str, ...]) -> tuple[list[Queue], l
             raise InputError(f"no packet came to a queue of link {name!r}", key="link", help=f"choose from {there}")
     if names:
         return [queue for queue in queues if queue.link in names or queue.name in names], []
-    used = [queue for queue in queues if queue.highest() > 0]
-    longest = max((float(queue.bytes.max(initial=0)) for queue in used), default=0.0)
-    by_weight = sorted(used, key=lambda queue: (len(queue.drop_time), queue.highest()), reverse=True)
-    kept = [
-        queue.name for queue in by_weight
-        if len(queue.drop_time) or float(queue.bytes.max(initial=0)) > HARDLY_USED * longest
-    ][:MOST_PANELS]  # fmt: skip
-    return [queue for queue in used if queue.name in kept], [queue for queue in by_weight if queue.name not in kept]
+    return worth_drawing(queues)
 
 
 def _note(left_out: list[Queue]) -> str:
@@ -145,8 +135,8 @@ def _draw_drops(axes: Axes, time: Floats, height: Floats, span: Span) -> None:
             height[dropped],
             linestyle="none",
             marker="x",
-            markersize=4.2,
-            markeredgewidth=1.0,
+            markersize=4.2 if dropped.sum() <= FEW_DROPS else 2.8,
+            markeredgewidth=1.0 if dropped.sum() <= FEW_DROPS else 0.7,
             color=style.RED,
             clip_on=False,
             zorder=5,

@@ -11,6 +11,12 @@ from lasthop.plots.columns import Columns, Floats
 from lasthop.plots.queue_limit import QueueLimit, limits_of
 from lasthop.plots.source import Source, columns_of
 
+MOST_PANELS: Final = 6
+"""Largest number of queues that are drawn without being named: those with most drops, then the longest."""
+
+HARDLY_USED: Final = 0.15
+"""Share of the longest queue's bytes up to which a queue without a drop is left out, if it is not named."""
+
 QUEUE_DROP: Final = "queue_drop"
 
 
@@ -71,6 +77,20 @@ def read_queues(source: Source) -> list[Queue]:
     names = dict.fromkeys(zip(rows.texts("link"), rows.texts("direction"), strict=True))
     limits = limits_of(source)
     return [_read_one(rows, drops, str(link), str(way), limits.get(f"{link}.{way}")) for link, way in names]
+
+
+def worth_drawing(queues: list[Queue]) -> tuple[list[Queue], list[Queue]]:
+    """Return the queues with drops and those that were used most, and the others that were not empty."""
+    used = [queue for queue in queues if queue.highest() > 0]
+    longest = max((float(queue.bytes.max(initial=0)) for queue in used), default=0.0)
+    by_weight = sorted(used, key=lambda queue: (len(queue.drop_time), queue.highest()), reverse=True)
+    mattered = [
+        queue.name
+        for queue in by_weight
+        if len(queue.drop_time) or float(queue.bytes.max(initial=0)) > HARDLY_USED * longest
+    ]
+    kept = mattered[:MOST_PANELS]
+    return [queue for queue in used if queue.name in kept], [queue for queue in by_weight if queue.name not in kept]
 
 
 def _read_one(rows: Columns, drops: Columns | None, link: str, direction: str, limit: QueueLimit | None) -> Queue:

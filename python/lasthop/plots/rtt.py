@@ -8,14 +8,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lasthop.plots import style
-from lasthop.plots.axes import raster_if_many, set_amount_axis
+from lasthop.plots import style, thinning
+from lasthop.plots.axes import set_amount_axis
 from lasthop.plots.columns import Columns, Floats
 from lasthop.plots.delivery import round_trips
 from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span
+from lasthop.plots.thinning import Sheet
 
 HEIGHT_IN: Final = 2.7
 
@@ -43,42 +44,33 @@ def _draw_flow(panel: FlowPanel) -> None:
 def _draw_round_trips(axes: Axes, acked_at: Floats, round_trip: Floats, span: Span) -> None:
     shown = span.holds(acked_at)
     if shown.any():
+        at, trip = acked_at[shown], round_trip[shown] * MILLISECONDS
+        drawn, _ = thinning.spots(Sheet(span, 0.0, float(trip.max())), at, trip)
         axes.plot(
-            acked_at[shown],
-            round_trip[shown] * MILLISECONDS,
-            linestyle="none",
-            marker=".",
-            markersize=2.5,
-            markeredgewidth=0,
-            color=style.GREY,
-            zorder=2,
-            rasterized=raster_if_many(int(shown.sum())),
-            label="round trip, sent once",
-        )
+            at[drawn], trip[drawn], linestyle="none", marker=".", markersize=2.5, markeredgewidth=0,
+            color=style.GREY, zorder=2, label=f"round trip, sent once ({len(at)})",
+        )  # fmt: skip
 
 
 def _draw_curves(axes: Axes, tcp: Columns, span: Span) -> None:
     time = tcp.seconds("time_ns")
+    lengths = {column: tcp.seconds(column) * MILLISECONDS for column in ("rto_ns", "srtt_ns", "rttvar_ns")}
+    shown = span.holds(time)
+    sheet = Sheet(span, 0.0, float(np.nanmax(lengths["rto_ns"][shown], initial=1.0)))
     for column, words, colour, dashes in (
         ("rto_ns", "timer (RTO)", style.ORANGE, (0, (4, 1.2))),
         ("srtt_ns", "smoothed (SRTT)", style.BLUE, "-"),
     ):
-        length = tcp.seconds(column) * MILLISECONDS
-        if np.isfinite(length[span.holds(time)]).any():
-            axes.step(time, length, where="post", color=colour, linestyle=dashes, zorder=3, label=words)
-    srtt, deviation = tcp.seconds("srtt_ns") * MILLISECONDS, tcp.seconds("rttvar_ns") * MILLISECONDS
-    if np.isfinite(srtt + deviation).any():
+        if np.isfinite(lengths[column][shown]).any():
+            at, length = thinning.steps(sheet, time, lengths[column])
+            axes.step(at, length, where="post", color=colour, linestyle=dashes, zorder=3, label=words)
+    low, high = (lengths["srtt_ns"] + sign * lengths["rttvar_ns"] for sign in (-1, 1))
+    if np.isfinite(low[shown]).any():
+        rows = thinning.rows_of_steps(sheet, time, low, high)
         axes.fill_between(
-            time,
-            srtt - deviation,
-            srtt + deviation,
-            step="post",
-            color=style.BLUE,
-            alpha=0.15,
-            linewidth=0,
-            zorder=1,
+            time[rows], low[rows], high[rows], step="post", color=style.BLUE, alpha=0.15, linewidth=0, zorder=1,
             label="± deviation (RTTVAR)",
-        )
+        )  # fmt: skip
 
 
 KIND: Final = Kind(

@@ -30,11 +30,13 @@ def draw(source: Source, view: View) -> Figure:
     bytes_ = np.array([arrival.between(edges) for _, arrival in found]).reshape(len(found), len(edges) - 1)
     total = bytes_.sum(axis=0)
     shares = np.divide(bytes_, total, out=np.zeros_like(bytes_), where=total > 0)
+    of_all = bytes_.sum(axis=1) / max(float(total.sum()), 1.0)
+    words = [f"{one.words} ({part:.1%})".replace("%", " %") for (one, _), part in zip(found, of_all, strict=True)]
     below = np.zeros(len(edges) - 1)
     for place, ((one, _), share) in enumerate(zip(found, shares, strict=True)):
         axes.stairs(
             below + share, edges, baseline=below, fill=True, facecolor=one.colour, alpha=0.7, edgecolor="white",
-            linewidth=0.2, hatch=HATCHES[place % len(HATCHES)], label=one.words,
+            linewidth=0.2, hatch=HATCHES[place % len(HATCHES)], label=words[place],
         )  # fmt: skip
         below = below + share
     length = float(edges[1] - edges[0])
@@ -44,7 +46,7 @@ def draw(source: Source, view: View) -> Figure:
     set_time_axis(axes, span)
     if not total.any():
         style.say_empty(axes, "no data arrived in this time")
-    style.legend_below(figure, [axes], [one.words for one, _ in found], note)
+    style.legend_below(figure, [axes], words, note)
     return figure
 
 

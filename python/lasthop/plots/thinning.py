@@ -11,11 +11,14 @@ from typing import Final
 
 import numpy as np
 
-from lasthop.plots.columns import Booleans, Floats
+from lasthop.plots.columns import Booleans, Floats, Rows
 from lasthop.plots.span import Span
 
 COLUMNS: Final = 1600
 """Columns of the time axis: more than pixels of a page at 200 dots an inch."""
+
+STEP_COLUMNS: Final = 900
+"""Columns of the time axis for lines, whose breadth is that of two of them."""
 
 ROWS: Final = 700
 """Of the other axis, on a page."""
@@ -65,14 +68,19 @@ def strokes(sheet: Sheet, time: Floats, start: Floats, end: Floats) -> tuple[Flo
 
 def steps(sheet: Sheet, time: Floats, value: Floats) -> tuple[Floats, Floats]:
     """A line that holds each value until the next; of many, first, last, least and greatest of each column."""
+    kept = rows_of_steps(sheet, time, value)
+    return time[kept], value[kept]
+
+
+def rows_of_steps(sheet: Sheet, time: Floats, *values: Floats) -> Rows:
+    """The rows of such lines over the same times that are drawn."""
     if len(time) <= FEW:
-        return time, value
-    column = np.clip(sheet.column(time), -1, COLUMNS)
-    by_value = np.lexsort((value, column))
+        return np.arange(len(time))
+    column = np.clip(sheet.column(time, STEP_COLUMNS), -1, STEP_COLUMNS)
     edges = np.flatnonzero(np.append(True, np.diff(column) > 0))
     lasts = np.append(edges[1:], len(time)) - 1
-    kept = np.unique(np.concatenate([edges, lasts, by_value[edges], by_value[lasts]]))
-    return time[kept], value[kept]
+    extremes = [np.lexsort((value, column)) for value in values]
+    return np.unique(np.concatenate([edges, lasts, *(rows[ends] for rows in extremes for ends in (edges, lasts))]))
 
 
 def spots(sheet: Sheet, time: Floats, value: Floats) -> tuple[Booleans, Floats]:

@@ -32,7 +32,13 @@ def draw(source: Source, view: View) -> Figure:
     unit, divisor = style.rate_unit(max((float(rate.max(initial=0.0)) for rate in rates), default=0.0))
     for (one, _), rate in zip(found, rates, strict=True):
         axes.stairs(
-            rate / divisor, edges, baseline=None, color=one.colour, linestyle=one.dashes, linewidth=0.9, label=one.words
+            rate / divisor,
+            edges,
+            baseline=None,
+            color=one.colour,
+            linestyle=one.dashes,
+            linewidth=0.9,
+            label=one.words,
         )
     set_title(axes, view, source, f"throughput, data that arrived in each {style.seconds_in_words(length)}")
     set_amount_axis(axes, f"Throughput ({unit})")

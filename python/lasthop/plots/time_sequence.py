@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.markers import CARETDOWN, CARETUP
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 from lasthop.plots import style, thinning
 from lasthop.plots.axes import Scale, scale_of, set_amount_axis
@@ -88,7 +89,8 @@ def _draw_flow(panel: FlowPanel) -> None:
     diagram.draw_acks(acks)
     diagram.draw_sacks(flow.sacks())
     diagram.draw_segments(sent)
-    diagram.draw_delays(flow.delays(sent), least_round_trip(flow))
+    if len((delays := flow.delays(sent)).begin):
+        diagram.draw_delays(delays, least_round_trip(flow))
     diagram.draw_drops(drops)
     if not span.holds(sent.time).any():
         style.say_empty(diagram.axes, "no data was sent in this time")
@@ -164,7 +166,7 @@ class Diagram:
         if shown.any():
             self._stroke(
                 sacks.time, sacks.start, sacks.end, shown,
-                color=style.PURPLE, linewidths=0.7, alpha=0.55, zorder=1.9, label="SACK block",
+                color=style.PURPLE, linewidth=0.7, alpha=0.55, zorder=1.9, label="SACK block",
             )  # fmt: skip
 
     def draw_segments(self, sent: Sent) -> None:
@@ -259,7 +261,7 @@ class Diagram:
             sent.end,
             rows,
             color=colour,
-            linewidths=0.9,
+            linewidth=0.9,
             capstyle=cap,
             zorder=3,
             label=label,
@@ -282,8 +284,13 @@ class Diagram:
         time, start, end = thinning.strokes(self.sheet, time[rows], start[rows], end[rows])
         low = np.column_stack([time, start / self.scale.divisor])
         high = np.column_stack([time, end / self.scale.divisor])
-        lines = list(np.stack([low, high], axis=1))
-        self.axes.add_collection(LineCollection(lines, **looks), autolim=False)
+        # One path for all: thousands would be most of the file and of the time to write it.
+        vertices = np.stack([low, high], axis=1).reshape(-1, 2)
+        codes = np.tile(np.array([Path.MOVETO, Path.LINETO]), len(time))
+        if looks["label"]:
+            # The legend takes the first of a label, and is to show a line and not an area.
+            self.axes.plot([], [], **{key: looks[key] for key in ("color", "linewidth", "label")})
+        self.axes.add_artist(PathPatch(Path(vertices, codes), fill=False, **looks))
 
     def _height_pt(self, sent: Sent, shown: Booleans) -> float:
         """How high the median segment will stand, in points."""

@@ -13,15 +13,23 @@ import numpy.typing as npt
 from lasthop.explanation import Explanation, explain
 from lasthop.plots.columns import NANOSECONDS_PER_SECOND, Columns, Floats, Texts
 from lasthop.plots.delivery import flight, round_trips
-from lasthop.plots.flow import FlowTables, Sent, datagram_flows, flow_names
-from lasthop.plots.queue_lengths import read_queues
+from lasthop.plots.flow import STATE, FlowTables, Sent, datagram_flows, flow_names
+from lasthop.plots.queue_lengths import read_queues, worth_drawing
+from lasthop.plots.source import ReadOnce
 from lasthop.report.packing import Packer
 from lasthop.results import RunResult
 
 VERDICTS: Final = ("original", "needed", "needless", "unjudged")
 """Kinds of segments: first transmission, or a retransmission that was needed, needless or not judged, by index."""
 
-PHASES: Final = ("slow_start", "congestion_avoidance", "fast_recovery", "after_timeout")
+PHASES: Final = (
+    "slow_start", "congestion_avoidance", "fast_recovery", "after_timeout",
+    "startup", "drain", "probe_bw", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt",
+)  # fmt: skip
+"""Phases of senders, and states of those with a model of the path, by index."""
+
+RATES: Final = ("pacing_rate_Bps", "bandwidth_Bps")
+"""The rates of a model of the path; the page has them as `pacing_rate` and `bandwidth`, in bits per second."""
 
 MOST_FLOWS: Final = 60
 """Largest number of flows in diagrams; the summary has all."""
@@ -33,8 +41,9 @@ MOST_EVENTS: Final = 400
 
 def run_payload(run: RunResult, packer: Packer) -> dict[str, Any]:
     """Return everything that the page shows of one run."""
-    flows = flow_names(run)[:MOST_FLOWS] if "segments" in run.table_names else []
-    datagrams = datagram_flows(run) if flows else []
+    tables = ReadOnce(run)
+    flows = flow_names(tables)[:MOST_FLOWS] if "segments" in run.table_names else []
+    datagrams = datagram_flows(tables) if flows else []
     return {
         "name": run.name,
         "folder": run.path.name,
@@ -44,12 +53,12 @@ def run_payload(run: RunResult, packer: Packer) -> dict[str, Any]:
         "tables": list(run.table_names),
         "verdicts": VERDICTS,
         "phases": PHASES,
-        "flows": [_flow(run, name, name in datagrams, packer) for name in flows],
-        "queues": _queues(run, packer) if "queue" in run.table_names else [],
+        "flows": [_flow(tables, name, name in datagrams, packer) for name in flows],
+        "queues": _queues(tables, packer) if "queue" in run.table_names else [],
     }
 
 
-def _flow(run: RunResult, name: str, is_datagrams: bool, packer: Packer) -> dict[str, Any]:
+def _flow(run: ReadOnce, name: str, is_datagrams: bool, packer: Packer) -> dict[str, Any]:
     tables = FlowTables(run, name)
     sent, acks = tables.sent(), tables.acks()
     drops, delays, sacks, in_flight = tables.drops(sent), tables.delays(sent), tables.sacks(), flight(tables)
@@ -113,18 +122,21 @@ def _story(told: Explanation) -> dict[str, Any]:
 
 def _decisions(tcp: Columns, packer: Packer) -> dict[str, Any]:
     """Return the sender's windows and timers at each step, and the events with their reasons."""
-    phase = tcp.texts("phase").astype(str)
+    modelled = STATE in tcp and bool(tcp.known(STATE).any())
+    phase = tcp.texts(STATE if modelled else "phase").astype(str)
     events, reasons = tcp.texts("event").astype(str), tcp.texts("reason").astype(str)
     time = tcp.numbers("time_ns")
     notable = ~np.isin(events, ("ack", "duplicate_ack"))
     windows = {
         "time": time,
         "cwnd": tcp.numbers("cwnd"),
-        "ssthresh": _or_unknown(tcp.numbers("ssthresh")),
+        "ssthresh": np.full(len(tcp), -1.0) if modelled else _or_unknown(tcp.numbers("ssthresh")),
         "srtt": _or_unknown(tcp.numbers("srtt_ns")),
         "rto": _or_unknown(tcp.numbers("rto_ns")),
         "phase": np.array([PHASES.index(each) if each in PHASES else -1 for each in phase], dtype=np.int64),
     }
+    if modelled:
+        windows |= {column.removesuffix("_Bps"): _or_unknown(tcp.numbers(column) * 8) for column in RATES}
     words = sorted(set(zip(events[notable], reasons[notable], strict=True)))
     place = {word: number for number, word in enumerate(words)}
     which = [place[word] for word in zip(events[notable], reasons[notable], strict=True)]
@@ -135,11 +147,12 @@ def _decisions(tcp: Columns, packer: Packer) -> dict[str, Any]:
     }
 
 
-def _queues(run: RunResult, packer: Packer) -> list[dict[str, Any]]:
-    queues = [queue for queue in read_queues(run) if queue.highest() > 0]
+def _queues(run: ReadOnce, packer: Packer) -> list[dict[str, Any]]:
+    queues, _ = worth_drawing(read_queues(run))
     return [
         {
             "name": queue.name,
+            "limit": queue.limit.amount if queue.limit is not None and not queue.limit.in_bytes else None,
             **_columns(packer, time=_ns(queue.time), packets=queue.packets),
             "drops": _columns(packer, **_in_order(queue.drop_time, behind=queue.drop_behind)),
         }

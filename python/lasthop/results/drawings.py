@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 PICTURES: Final = (
-    "time-sequence", "cwnd", "rtt", "queue", "progress", "throughput", "share", "delay", "cdf", "box", "cell",
+    "time-sequence", "cwnd", "rtt", "queue", "progress", "throughput", "share", "delay", "cdf", "box", "transfers",
+    "cell",
 )  # fmt: skip
 """The kinds of pictures of a run, which are also the names that their files have if the user gives no other."""
 
