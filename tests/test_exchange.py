@@ -15,6 +15,7 @@ import pytest
 
 import lasthop as api
 from command import Lasthop
+from lasthop.analysis import analyze_to_folder
 from lasthop.exchange import read_log, trace_of_log
 
 RECORD = "record.tables=['segments','tcp','packets','queue']"
@@ -114,6 +115,42 @@ def test_qlog_tells_windows_and_losses_in_the_order_of_time(run: api.Run, tmp_pa
     assert len(lost) == run.summary["flows"][0]["retransmissions"]
     states = [event["data"]["new"] for event in events if event["name"] == "recovery:congestion_state_updated"]
     assert states[:2] == ["slow_start", "recovery"]
+
+
+def test_qlog_has_what_qvis_draws_of_each_packet(run: api.Run, tmp_path: Path) -> None:
+    """The congestion diagram of qvis passes over packets without `raw.length`, and takes ACK ranges by number."""
+    (path,) = api.export(run, "qlog", tmp_path)
+    (trace,) = json.loads(path.read_text())["traces"]
+    sent: set[int] = set()
+    carrying: set[int] = set()
+    acknowledged: set[int] = set()
+    for event in trace["events"]:
+        if event["name"] == "transport:packet_sent":
+            number = event["data"]["header"]["packet_number"]
+            assert number not in sent
+            sent.add(number)
+            if event["data"]["frames"][0]["frame_type"] == "stream":
+                carrying.add(number)
+        if event["name"] in ("transport:packet_sent", "transport:packet_received"):
+            assert event["data"]["raw"]["length"] > event["data"]["raw"]["payload_length"]
+            assert event["data"]["frames"]
+        if event["name"] == "transport:packet_received":
+            for frame in event["data"]["frames"]:
+                for low, high in frame.get("acked_ranges", []):
+                    assert set(range(low, high + 1)) <= sent
+                    acknowledged.update(range(low, high + 1))
+    lost = {event["data"]["header"]["packet_number"] for event in trace["events"] if "lost" in event["name"]}
+    assert lost
+    assert lost < sent
+    assert carrying - acknowledged <= lost
+
+
+def test_qlog_of_a_capture_begins_with_a_syn_without_an_acknowledgment(tmp_path: Path) -> None:
+    capture = tmp_path / "sender.pcapng"
+    capture.write_bytes(api.run("quickstart", overrides=["record.captures=['server']"]).captures["server"])
+    (path,) = api.export(analyze_to_folder(capture, tmp_path / "analysed"), "qlog", tmp_path / "out")
+    (trace,) = json.loads(path.read_text())["traces"]
+    assert trace["events"][0]["data"]["frames"] == [{"frame_type": "ping"}]
 
 
 def test_mahimahis_log_has_every_packet_and_is_read_back(run: api.Run, tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ fn scheduling() -> Check {
     let limit = RealTimeLimit::of_this_machine().permille() / 10;
     let says = match raised.unwrap_or(Scheduling::Ordinary) {
         Scheduling::Fifo => format!(
-            "real-time class (SCHED_FIFO); it may use {limit} % of a processor, and a run uses four fifths of that"
+            "real-time class (SCHED_FIFO); it may use {limit} % of a processor, and a run uses 86 % of that"
         ),
         Scheduling::ShortSlice => {
             "ordinary class, short slice: other programs delay packets; root has the real-time class"

@@ -6,6 +6,7 @@ use crate::error::InputError;
 use crate::file::{Preset, Profile};
 use crate::library::{LibraryKind, Search};
 use crate::overrides::Override;
+use crate::resolve::replace_rates;
 use crate::schema;
 use crate::topology;
 use crate::tree::{KeyPath, Merge, Tree};
@@ -22,6 +23,7 @@ pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> R
     lay_presets_under(&mut tree, search)?;
     lay_profiles_under(&mut tree, search)?;
     apply(&mut tree, &deep)?;
+    replace_rates(&mut tree);
     topology::expand_copies(&mut tree)?;
     Ok(tree)
 }

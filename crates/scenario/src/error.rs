@@ -34,6 +34,15 @@ pub struct InputError {
 }
 
 impl Place {
+    /// The file; none for the command line.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File { file, .. } => Some(file),
+            Self::Override(_) => None,
+        }
+    }
+
     /// The line in the file, counted from 1.
     #[must_use]
     pub const fn line(&self) -> Option<usize> {
@@ -54,10 +63,7 @@ impl InputError {
     /// The file, where one is concerned.
     #[must_use]
     pub fn file(&self) -> Option<PathBuf> {
-        match &self.place {
-            Some(Place::File { file, .. }) => Some(file.to_path_buf()),
-            _ => None,
-        }
+        self.place.as_ref().and_then(Place::file).map(Path::to_path_buf)
     }
 
     /// The line, counted from 1.

@@ -35,6 +35,8 @@ def print_sweep(found: Sweep) -> None:
     print_table(None, head, [_row(case, told) for case in found.cases])
     for line in _meanings(found, told):
         print_line(line)
+    for path in found.without_effect:
+        print_line(f"\n{path} changes nothing: the runs with each of its values are equal in every number")
 
 
 def _runs(found: Sweep) -> str:

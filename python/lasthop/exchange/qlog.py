@@ -1,8 +1,9 @@
 """qlog 0.3: a sender's packets and decisions, for qvis and other readers of QUIC's logs.
 
 The main schema is draft-ietf-quic-qlog-main-schema-03, the events are those of draft-ietf-quic-qlog-quic-events-02 §4
-and §6, with TCP as the protocol. Packets are numbered as in the tables: a retransmission is another packet, as in QUIC,
-and the packet that it replaces is declared lost at that time. Times are milliseconds.
+and §6, with TCP as the protocol. The packets of each direction are numbered from 0 (`qlog_packets.py`): a
+retransmission is another packet, as in QUIC, and the packet that it replaces is declared lost at that time. Times are
+milliseconds.
 
 A connection of quinn has the datagrams that its host sent and received, and what its congestion control decided; its
 frames are not in the tables, and neither are the numbers of the packets that it declared lost.
@@ -17,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from lasthop.exchange.file_format import Format, OneConnection, Result, Written, connections
+from lasthop.exchange.qlog_packets import numbered
 from lasthop.plots.columns import Columns
 from lasthop.plots.flow import FlowTables
 
@@ -27,6 +29,9 @@ STATES: Final = {"fast_recovery": "recovery", "after_timeout": "slow_start"}
 
 TRIGGERS: Final = {"timeout": "pto_expired", "after_timeout": "pto_expired", "reordering_timer": "time_threshold"}
 """qlog's names of the triggers of a loss; all others are reordering thresholds."""
+
+LEAST_HEADERS: Final = 40
+"""Bytes of IPv4 and TCP headers without options, which the tables do not have (RFC 9293 §3.1)."""
 
 Event = tuple[int, str, dict[str, Any]]
 """Time in nanoseconds, name, data."""
@@ -73,7 +78,7 @@ def _of_quic(connection: OneConnection, flow: FlowTables) -> Iterator[Event]:
     columns = (rows.numbers(name) for name in ("time_ns", "seq", "len"))
     for way, time, number, length in zip(rows.texts("direction"), *columns, strict=True):
         name = "transport:packet_sent" if way == "sent" else "transport:packet_received"
-        yield int(time), name, {"header": _header(number), "raw": {"length": int(length)}}
+        yield int(time), name, {"header": _header(int(number)), "raw": {"length": int(length)}}
     if "tcp" in connection.tables.table_names:
         yield from _decisions(flow.decisions())
 
@@ -81,33 +86,18 @@ def _of_quic(connection: OneConnection, flow: FlowTables) -> Iterator[Event]:
 def _events(connection: OneConnection, flow: FlowTables) -> Iterator[Event]:
     rows = Columns("segments", connection.tables.table("segments")).equal("host", flow.sender)
     yield from _packets(rows)
-    yield from _lost(rows.equal("direction", "sent"))
     if "tcp" in connection.tables.table_names and not flow.is_of_datagrams():
         yield from _decisions(flow.decisions())
 
 
 def _packets(rows: Columns) -> Iterator[Event]:
-    names = np.where(rows.texts("direction") == "sent", "transport:packet_sent", "transport:packet_received")
-    columns = (rows.numbers(name) for name in ("time_ns", "packet", "seq", "len", "ack"))
-    for name, time, packet, seq, length, ack in zip(names, *columns, strict=True):
-        frame: dict[str, Any]
-        if length:
-            frame = {"frame_type": "stream", "stream_id": 0, "offset": int(seq), "length": int(length)}
-        else:
-            frame = {"frame_type": "ack", "acked_ranges": [[0, max(int(ack) - 1, 0)]]}
-        data = {"header": _header(packet), "raw": {"payload_length": int(length)}, "frames": [frame]}
-        yield int(time), str(name), data
-
-
-def _lost(sent: Columns) -> Iterator[Event]:
-    """Return the latest earlier packet with the first byte of each retransmission."""
-    holder: dict[float, float] = {}
-    columns = (sent.numbers("time_ns"), sent.numbers("packet"), sent.numbers("seq"), sent.flags("retransmission"))
-    for time, packet, seq, again, cause in zip(*columns, sent.texts("cause"), strict=True):
-        if again and seq in holder:
-            trigger = TRIGGERS.get(str(cause), "reordering_threshold")
-            yield int(time), "recovery:packet_lost", {"header": _header(holder[seq]), "trigger": trigger}
-        holder[seq] = packet
+    for packet in numbered(rows):
+        if packet.replaced is not None:
+            trigger = TRIGGERS.get(packet.cause, "reordering_threshold")
+            yield packet.time, "recovery:packet_lost", {"header": _header(packet.replaced), "trigger": trigger}
+        raw = {"length": packet.length + LEAST_HEADERS, "payload_length": packet.length}
+        name = "transport:packet_sent" if packet.sent else "transport:packet_received"
+        yield packet.time, name, {"header": _header(packet.number), "raw": raw, "frames": packet.frames}
 
 
 def _decisions(tcp: Columns) -> Iterator[Event]:
@@ -147,8 +137,8 @@ def _metrics(row: dict[str, Any]) -> dict[str, Any]:
     return metrics
 
 
-def _header(packet: float) -> dict[str, Any]:
-    return {"packet_type": "1RTT", "packet_number": int(packet)}
+def _header(number: int) -> dict[str, Any]:
+    return {"packet_type": "1RTT", "packet_number": number}
 
 
 FORMAT: Final = Format(

@@ -86,11 +86,25 @@ class Sweep:
     axes: tuple[Axis, ...]
     cases: tuple[Case, ...]
 
+    @property
+    def without_effect(self) -> tuple[str, ...]:
+        """The paths of axes whose values change no number of any run, all else equal."""
+        return tuple(axis.path for place, axis in enumerate(self.axes) if self._changes_nothing(place))
+
+    def _changes_nothing(self, place: int) -> bool:
+        """Whether the cases that differ only in the value on one axis of several values are alike."""
+        alike: dict[tuple[str, ...], list[Case]] = {}
+        for case in self.cases:
+            alike.setdefault(case.values[:place] + case.values[place + 1 :], []).append(case)
+        groups = list(alike.values())
+        return len(groups[0]) > 1 and all(case.summaries == group[0].summaries for group in groups for case in group)
+
     def to_json(self) -> dict[str, Any]:
         """Return the grid as a JSON object."""
         return {
             "scenario": self.scenario,
             "axes": [asdict(axis) for axis in self.axes],
+            "without_effect": list(self.without_effect),
             "cases": [
                 {
                     "values": dict(zip((axis.path for axis in self.axes), case.values, strict=True)),
@@ -190,9 +204,10 @@ def sweep(
         help = "give the path, the name, the text or the mapping that it was read from"
         raise InputError("a sweep changes keys of a file, and a resolved scenario has none", help=help)
     grid = tuple(axes) if isinstance(axes, Sequence) else tuple(axis_of(path, values) for path, values in axes.items())
+    fixed = override_texts(overrides)
+    _check_overrides(grid, fixed)
     points = list(product(*(axis.values for axis in grid)))
     _check_size(grid, len(points) * replications)
-    fixed = override_texts(overrides)
     cases = [_scenario(source, grid, point, seed, fixed) for point in points]
     seeds = tuple(range(cases[0].seed, cases[0].seed + replications))
     with telling(tick, progress=progress) as tell:
@@ -207,6 +222,15 @@ def sweep(
         for place, (point, case) in enumerate(zip(points, cases, strict=True))
     )
     return Sweep(cases[0].name, grid, tuple(made))
+
+
+def _check_overrides(grid: Sequence[Axis], overrides: Iterable[str]) -> None:
+    """Raise InputError if a key is both set and varied: the value that is set would have no effect."""
+    varied = {axis.path for axis in grid}
+    for text in overrides:
+        path = text.partition("=")[0].strip()
+        if path in varied:
+            raise InputError(f"{path} is varied by --sweep as well", key="--set", help="give it in one of the two")
 
 
 def read_sweep_index(folder: Path) -> Mapping[str, Any]:

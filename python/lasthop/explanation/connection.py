@@ -65,16 +65,35 @@ class Connection:
     def _retransmitted_at(self) -> Floats:
         return self.copies.time[self.copies.retransmission]
 
+    def repaired(self, before: Copy, later: Copy) -> bool:
+        """Whether all data sent until the copy `before` were acknowledged when the `later` one was sent."""
+        sent = _by(self.copies.time, self._highest_sent, before.time)
+        return _by(self.ack_times, self._highest_acknowledged, later.time) >= sent
+
+    @cached_property
+    def _highest_sent(self) -> Floats:
+        return np.maximum.accumulate(self.copies.end)
+
+    @cached_property
+    def _highest_acknowledged(self) -> Floats:
+        return np.maximum.accumulate(self.acks)
+
     @cached_property
     def best_round_trip(self) -> float | None:
         """The shortest time from a segment that was sent once to the ACK that first covered it, in seconds."""
         once = self.copies.sent_once & (self.copies.length > 0)
         if not len(self.acks) or not once.any():
             return None
-        place = np.searchsorted(np.maximum.accumulate(self.acks), self.copies.end[once])
+        place = np.searchsorted(self._highest_acknowledged, self.copies.end[once])
         covered = place < len(self.acks)
         trips = self.ack_times[place[covered]] - self.copies.time[once][covered]
         return float(trips.min()) if len(trips) else None
+
+
+def _by(times: Floats, values: Floats, time: float) -> float:
+    """Return the last value of a history at `time`; 0 before it begins."""
+    place = int(np.searchsorted(times, time, side="right"))
+    return float(values[place - 1]) if place else 0.0
 
 
 def connections(source: Source, flow: str | None = None) -> Iterator[Connection]:
@@ -101,7 +120,7 @@ def _of_flow(source: Source, tables: FlowTables) -> Iterator[Connection]:
 def _connection(tables: FlowTables, mine: Columns, number: int, hops: Hops, decisions: Decisions) -> Connection:
     at_sender = mine.equal("host", tables.sender)
     sent = at_sender.equal("direction", "sent")
-    sent = sent.where((sent.numbers("len") > 0) | sent.among("kind", ("syn", "fin")))
+    sent = sent.where((sent.numbers("len") > 0) | sent.among("kind", ("syn", "fin", "retransmission")))
     elsewhere = mine.where(~mine.among("host", (tables.sender,)))
     heard = at_sender.equal("direction", "received")
     heard = heard.where(heard.known("ack"))

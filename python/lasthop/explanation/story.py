@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from typing import Final
 
 import numpy as np
@@ -142,8 +142,7 @@ def _without_decisions(connection: Connection) -> Iterator[Event]:
     """Yield the retransmissions of a sender without recorded decisions (a kernel, a capture), grouped by cause."""
     if len(connection.decisions):
         return
-    for _, run in groupby(connection.retransmissions(), key=lambda copy: _episode(copy.cause)):
-        copies = list(run)
+    for copies in _episodes(connection):
         lead = copies[0]
         what = "timeout of" if lead.cause == "timeout" else "sent again:"
         parts = [f"{what}{_of(lead, connection)}", _verdict(connection, lead), _repairs(copies[1:])]
@@ -155,6 +154,15 @@ def _without_decisions(connection: Connection) -> Iterator[Event]:
             "; ".join(part for part in parts if part),
             tuple(copy.packet for copy in copies),
         )
+
+
+def _episodes(connection: Connection) -> Iterator[list[Copy]]:
+    """Yield the retransmissions by episode: of one kind, until all that was sent by then is acknowledged."""
+    again = connection.retransmissions()
+    ended = [False, *(connection.repaired(before, copy) for before, copy in pairwise(again))]
+    episodes = accumulate(ended)
+    for _, run in groupby(zip(episodes, again, strict=True), key=lambda item: (item[0], _episode(item[1].cause))):
+        yield [copy for _, copy in run]
 
 
 def _episode(cause: str) -> str:

@@ -127,7 +127,8 @@ pub struct Link {
     /// form, and there is a link to each.
     #[serde(deserialize_with = "two_nodes")]
     pub between: [String; 2],
-    /// A named link whose keys apply where this one has none: the name of a preset, or a path to one.
+    /// A named link whose keys apply where this one has none: the name of a preset, or a path to one. A `rate` here
+    /// takes the place of the preset's `available_rate` as well.
     pub preset: Option<String>,
     /// The largest packet, IP header included; without it 1500 bytes, as on Ethernet (RFC 894).
     pub mtu: Option<Bytes>,

@@ -3,6 +3,7 @@
 //! Flows are in `flows.rs`, reachability of hosts in `reach.rs`, capacities of links in `lines.rs`.
 
 mod cells;
+mod effect;
 mod flows;
 mod lines;
 mod machines;
@@ -10,6 +11,7 @@ mod reach;
 mod stacks;
 
 pub(crate) use cells::check_cell_preset;
+pub(crate) use effect::replace_rates;
 pub(crate) use stacks::refuse_kernels;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +47,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
     check.captures()?;
     check.simulated(&flows)?;
     check.machines()?;
+    check.effects()?;
     let resolved = Resolved {
         name: file.name.clone().unwrap_or_else(|| stem.to_owned()),
         summary: file.summary.clone(),

@@ -129,8 +129,8 @@ impl Spent {
 const WHOLE: u64 = 1_000;
 /// The parts of the machine's limit that the drivers of a process use together, and the ends of transfers, in
 /// thousandths. All may be on the same processor, and other processes may have real-time threads too.
-const DRIVERS: u64 = 640;
-const ENDS: u64 = 200;
+const DRIVERS: u64 = 620;
+const ENDS: u64 = 240;
 /// The length of a window, over which the share of a processor is computed. A receiver that waits for its processor
 /// loses little in it: 200,000 datagrams a second fill a socket's default buffer in one or two milliseconds.
 const WINDOW: Duration = Duration::from_millis(4);
