@@ -207,17 +207,17 @@ def test_a_picture_of_a_sweep_names_keys_in_words() -> None:
 def test_a_key_that_changes_no_number_is_named(lasthop: Lasthop) -> None:
     other = "hosts.mobile.tcp.congestion"
     axes = ["--sweep", f"{LIMIT}=7 packets,20 packets", "--sweep", f"{other}=reno,cubic"]
-    assert f"{other} changes nothing" in lasthop("run", "quickstart", *axes).stdout
+    assert f"{other} changes nothing" in lasthop("run", "quickstart", *axes).out
     assert lasthop("run", "quickstart", *axes, "--json").json["without_effect"] == [other]
 
 
 def test_a_key_that_is_set_and_varied_is_refused(lasthop: Lasthop) -> None:
     ended = lasthop("run", "quickstart", "--set", f"{LIMIT}=7 packets", "--sweep", f"{LIMIT}=7 packets,20 packets")
     assert ended.status == 2
-    assert f"{LIMIT} is varied by --sweep as well" in ended.stderr
+    assert f"{LIMIT} is varied by --sweep as well" in ended.err
 
 
 def test_a_misspelt_host_is_refused(lasthop: Lasthop) -> None:
     ended = lasthop("run", "quickstart", "--sweep", "hosts.srver.profile=reno,cubic")
     assert ended.status == 2
-    assert 'did you mean "server"?' in ended.stderr
+    assert 'did you mean "server"?' in ended.err

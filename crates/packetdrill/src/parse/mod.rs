@@ -36,7 +36,8 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
         return Err(token.error("nothing follows the commands at the end of a script"));
     }
     if events.is_empty() {
-        let message = "it has no event, so nothing is tested; write one, such as 0 socket(..., SOCK_STREAM, 0) = 3";
+        let message =
+            "it has no event, so nothing is tested; write one, such as 0 socket(..., SOCK_STREAM, 0) = 3";
         return Err(ParseError { line: 1, message: message.to_owned() });
     }
     Ok(Script { options, init, events, cleanup })
