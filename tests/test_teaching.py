@@ -1,0 +1,46 @@
+"""Scenarios for lectures: short, with a summary and a picture, and each shows its effect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import lasthop
+
+SCENARIOS = sorted((Path(__file__).resolve().parents[1] / "scenarios").glob("teach-*.toml"))
+
+
+def flows(name: str, *overrides: str) -> dict[str, Any]:
+    """Return the flows of a run by name."""
+    return {flow["flow"]: flow for flow in lasthop.run(name, overrides=overrides).summary["flows"]}
+
+
+def total(found: dict[str, Any], key: str) -> int:
+    return int(sum(flow[key] for flow in found.values()))
+
+
+def test_they_are_of_at_most_twenty_five_lines_with_a_summary_and_a_picture() -> None:
+    assert SCENARIOS
+    for file in SCENARIOS:
+        text = file.read_text()
+        assert len(text.splitlines()) <= 25, file.name
+        assert "\nsummary = " in text, file.name
+        assert f"lasthop run {file.stem} --out " in text, file.name
+        assert "&& lasthop plot results/" in text, file.name
+
+
+def test_a_deep_queue_delays_a_call_and_a_short_one_or_fq_codel_does_not() -> None:
+    deep = flows("teach-bufferbloat")["call"]["delay_p95_s"]
+    short = flows("teach-bufferbloat", 'links.home.down.queue.limit="100 ms"')["call"]["delay_p95_s"]
+    fair = flows("teach-fq-codel")["call"]["delay_p95_s"]
+    assert deep > 0.5 > 0.2 > short > fair
+
+
+def test_the_longer_round_trip_gets_less() -> None:
+    near, far = flows("teach-rtt-unfairness").values()
+    assert near["bytes"] > 3 * far["bytes"]
+
+
+def test_slow_start_loses_a_good_part_of_what_the_path_holds() -> None:
+    held = 10e6 / 8 * 0.1 / 1460 + 80
+    assert 0.2 * held < total(flows("teach-slow-start"), "retransmissions") < held
