@@ -147,7 +147,7 @@ def test_a_killed_router_leaves_no_device(router: Router) -> None:
 def test_places_and_routers_that_are_not_there_are_said(lasthop: Lasthop, tmp_path: Path) -> None:
     file = tmp_path / "link.toml"
     file.write_text(LINK)
-    nowhere = lasthop("router", file, "--between", "no-such", "lo")
+    nowhere = lasthop("router", file, "--between", "no-such", "nor-this")
     assert nowhere.status == 2
     assert "no-such is neither an interface here nor a network namespace" in nowhere.err
     nobody = lasthop("set", "nobody", "links.lasthop.down.rate=1 Mbit/s")

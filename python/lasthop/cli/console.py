@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from math import isnan
@@ -35,22 +36,22 @@ def a_number(_context: click.Context, _option: click.Parameter, value: float | N
 
 def complain(message: str) -> None:
     """Print an error on standard error."""
-    _write(f"{_styled('error: ', 'bold red', sys.stderr)}{message}", sys.stderr)
+    _write(f"{_styled('error: ', 'bold red', sys.stderr)}{harmless(message)}", sys.stderr)
 
 
 def warn(message: str) -> None:
     """Print a warning about the result on standard error."""
-    _write(f"{_styled('warning: ', 'bold yellow', sys.stderr)}{message}", sys.stderr)
+    _write(f"{_styled('warning: ', 'bold yellow', sys.stderr)}{harmless(message)}", sys.stderr)
 
 
 def remark(message: str) -> None:
     """Print a line on standard error that is not part of the result."""
-    _write(message, sys.stderr)
+    _write(harmless(message), sys.stderr)
 
 
 def print_line(text: str = "", style: Style = "") -> None:
     """Print a line of the result on standard output; a style is shown on terminals only."""
-    _write(_styled(text, style, sys.stdout), sys.stdout)
+    _write(_styled(harmless(text), style, sys.stdout), sys.stdout)
 
 
 def print_json(value: object) -> None:
@@ -81,6 +82,14 @@ def shown(cell: object) -> str:
     return str(cell)
 
 
+def harmless(text: str) -> str:
+    """Return the text with its control characters as escapes (`\\x1b`), except the line feed and the tabulator.
+
+    Names of files, comments of captures and answers of servers are a stranger's, and a terminal obeys what is in them.
+    """
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 def width() -> int:
     """Return the columns of the terminal on standard output; `NO_WIDTH` where that is none."""
     return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else NO_WIDTH
@@ -107,6 +116,8 @@ def _styled(text: str, style: Style, stream: TextIO) -> str:
     return f"\x1b[{';'.join(_CODES[name] for name in names)}m{text}\x1b[0m" if text else text
 
 
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""C0 and C1 (ECMA-48, 5.2 and 5.3) and DEL."""
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "yellow": "33"}
 """Parameters of SGR (ECMA-48, 8.3.117)."""
 _COLOURS: Final = frozenset({"red", "yellow"})

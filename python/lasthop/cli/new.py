@@ -71,6 +71,8 @@ def command(
       lasthop new my-lte --link lte
       lasthop new slow --rate "2 Mbit/s" --delay "100 ms" --queue "20 packets" --profile reno --flows 3
     """
+    if not name.strip():
+        raise InputError("a scenario needs a name", key="NAME", help="write a word, like my-link")
     target = out or Path(f"{name}.toml")
     if target.exists():
         raise InputError("exists, and is not overwritten", file=str(target), help="choose another name, or --out")

@@ -12,6 +12,8 @@ from lasthop import _native, catalogue
 from lasthop.cli.console import a_number, print_json, remark, rich_console, shown
 from lasthop.cli.names import completing
 from lasthop.cli.options import OVERRIDES, SEED
+from lasthop.errors import InputError
+from lasthop.real_time.way_out import check_places
 from lasthop.scenario import load_scenario
 
 
@@ -28,6 +30,7 @@ from lasthop.scenario import load_scenario
 @SEED
 @OVERRIDES
 @click.option("--every", type=float, default=1.0, show_default=True, callback=a_number, help="Seconds between lines.")
+@click.option("--way-out", is_flag=True, help="Also take an interface that carries this machine's own default route.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def command(
     file: str,
@@ -36,6 +39,7 @@ def command(
     seed: int | None,
     overrides: tuple[str, ...],
     every: float,
+    way_out: bool,
     as_json: bool,
 ) -> int:
     """Forward real traffic between two places through the links of the scenario FILE, until Ctrl-C or SIGTERM.
@@ -51,6 +55,9 @@ def command(
       lasthop router my-link.toml --between eth1 eth2 --name lab
       lasthop set lab links.lasthop.down.rate="1 Mbit/s" links.lasthop.down.propagation="80 ms"
     """
+    if every <= 0:
+        raise InputError(f"{every:g} is no interval", key="--every", help="write seconds, like --every 1")
+    check_places(between, way_out=way_out)
     scenario = load_scenario(file, overrides=overrides, seed=seed)
     display = _Lines(every) if as_json or not sys.stderr.isatty() else _Screen()
     with display:

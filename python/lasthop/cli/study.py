@@ -23,7 +23,10 @@ from lasthop.study.result import Reached
 
 def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> list[str]:
     """Return the tables of `--only 14 --only 15,16` as one list."""
-    return [part.strip() for value in values for part in value.split(",") if part.strip()]
+    tables = [part.strip() for value in values for part in value.split(",") if part.strip()]
+    if values and not tables:
+        raise click.BadParameter("it names no table; leave --only out to run all.")
+    return tables
 
 
 @click.command(name="study")

@@ -33,7 +33,7 @@ def print_sweep(found: Sweep) -> None:
     told = [key for key in _COLUMNS if any(key in case.measures for case in found.cases)]
     head = [*_axis_names(found), *(_COLUMNS[key][0] for key in told)]
     print_table(None, head, [_row(case, told) for case in found.cases])
-    for line in _meanings(found, told):
+    for line in [*_meanings(found, told), *_alike(found)]:
         print_line(line)
 
 
@@ -48,6 +48,12 @@ def _runs(found: Sweep) -> str:
         return f"{each}, all equal: deterministic"
     some = "; cases without ± are deterministic" if any(alike) else ""
     return f"{each}; means ± 95 % (Student's t){some}"
+
+
+def _alike(found: Sweep) -> list[str]:
+    """Return which rows are of runs that do not differ in a bit."""
+    groups = ["; ".join(", ".join(case.values) for case in group) for group in found.alike]
+    return [f"\nThe same to the last bit, so that the key made no difference: {group}" for group in groups]
 
 
 def _meanings(found: Sweep, told: Sequence[str]) -> list[str]:

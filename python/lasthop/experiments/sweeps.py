@@ -82,11 +82,20 @@ class Sweep:
     axes: tuple[Axis, ...]
     cases: tuple[Case, ...]
 
+    @property
+    def alike(self) -> list[list[Case]]:
+        """The groups of several cases whose runs are the same to the last bit, so that their keys changed nothing."""
+        groups: dict[str, list[Case]] = {}
+        for case in self.cases:
+            groups.setdefault(json.dumps(case.summaries, sort_keys=True, default=str), []).append(case)
+        return [group for group in groups.values() if len(group) > 1]
+
     def to_json(self) -> dict[str, Any]:
         """Return the grid as a JSON object."""
         return {
             "scenario": self.scenario,
             "axes": [asdict(axis) for axis in self.axes],
+            "alike": [[list(case.values) for case in cases] for cases in self.alike],
             "cases": [
                 {
                     "values": dict(zip((axis.path for axis in self.axes), case.values, strict=True)),
@@ -161,7 +170,8 @@ def sweep(
     grid = tuple(axes) if isinstance(axes, Sequence) else tuple(axis_of(path, values) for path, values in axes.items())
     points = list(product(*(axis.values for axis in grid)))
     _check_size(grid, len(points) * replications)
-    cases = [_scenario(source, grid, point, seed, tuple(overrides)) for point in points]
+    _check_set_once(grid, overrides := tuple(overrides))
+    cases = [_scenario(source, grid, point, seed, overrides) for point in points]
     seeds = tuple(range(cases[0].seed, cases[0].seed + replications))
     with _told(tick, progress=progress) as telling:
         summaries = _run_all(cases, seeds, jobs or processors(), telling)
@@ -267,6 +277,14 @@ def _check_size(grid: Sequence[Axis], runs: int) -> None:
         raise InputError(f"{twice} is swept twice", key="--sweep", help="put its values into one axis")
     if runs > MOST_RUNS:
         raise InputError(f"the grid has {runs} runs, and {MOST_RUNS} is the most", help="fewer values or replications")
+
+
+def _check_set_once(grid: Sequence[Axis], overrides: Sequence[str]) -> None:
+    """Raise InputError if an axis replaces what an override sets."""
+    swept = {axis.path for axis in grid}
+    if both := next((text for text in overrides if text.partition("=")[0].strip() in swept), None):
+        key = both.partition("=")[0].strip()
+        raise InputError(f"{key} is swept, so this changes nothing", key=f"--set {both}", help="keep one of the two")
 
 
 @contextmanager

@@ -35,9 +35,19 @@ def converse(descriptor: int, target: Target, timeout_s: float, folder: Path) ->
         answer["error"] = f"the answer broke off: {missing}"
     except http.client.RemoteDisconnected:
         answer["error"] = "the server closed the connection without an answer"
+    except ValueError as error:
+        # The client's library takes a negative length of a chunk or of the body for that of a read.
+        answer["error"] = f"the server's answer is no HTTP: {error}"
     except (OSError, http.client.HTTPException) as error:
         answer["error"] = str(error) or type(error).__name__
     (folder / "answer.json").write_text(json.dumps(answer))
+
+
+def _check_length(response: http.client.HTTPResponse) -> None:
+    """Refuse lengths of the body that RFC 9112 §6.3 calls unrecoverable: no number, or several that differ."""
+    lengths = {part.strip() for value in response.headers.get_all("Content-Length", []) for part in value.split(",")}
+    if len(lengths) > 1 or not all(length.isascii() and length.isdigit() for length in lengths):
+        raise http.client.HTTPException(f"the length of the answer is {', '.join(sorted(lengths))}: no number of bytes")
 
 
 def _secured(plain: socket.socket, target: Target) -> socket.socket:
@@ -55,6 +65,7 @@ def _ask(stream: socket.socket, target: Target, body: Path, answer: dict[str, An
     headers = {"Accept-Encoding": "identity", "Connection": "close", "User-Agent": "lasthop"}
     connection.request("GET", target.path, headers=headers)
     response = connection.getresponse()
+    _check_length(response)
     answer.update(status=response.status, reason=response.reason, location=response.getheader("Location"))
     answer["length_known"] = response.length is not None or response.chunked
     digest, length = hashlib.sha256(), 0

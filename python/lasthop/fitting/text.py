@@ -60,7 +60,7 @@ def _up(fit: Fit) -> str:
     one = fit.backward
     least = max(fit.forward.rate.value if fit.forward.rate else 0.0, LEAST_BACK_RATE)
     if one is None:
-        assumed = f'rate = "{_bits(least)}"  # not seen\n'
+        assumed = f'rate = "{_bits(least)}"  # assumed: a capture of the sender alone does not show this way\n'
         return "[links.up]\n" + assumed + _delay(fit.forward.delay, 0.5, "; the other half")
     rate = (
         _rate(one)

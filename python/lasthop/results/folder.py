@@ -24,6 +24,10 @@ INDEX_FILE = "run.json"
 STORE_FILE = "runs.jsonl"
 """The file that marks a folder as a study's, which is never replaced."""
 
+STUDY_FILE = "study.json"
+SWEEP_FILE = "sweep.json"
+"""The files that mark a finished study and a sweep."""
+
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
@@ -68,7 +72,7 @@ def check_is_result(path: Path, index: str) -> None:
         raise InputError(
             "an incomplete result: the run that wrote it did not finish",
             file=str(path),
-            help="remove the folder and run again",
+            help="run again with --out: that writes a whole folder, and clears this one away",
         )
     if not (path / index).is_file():
         raise _refusal_to_read(path)
@@ -119,14 +123,20 @@ def _refusal_to_replace(path: Path) -> InputError:
 
 
 def _refusal_to_read(path: Path) -> InputError:
-    if (path / STORE_FILE).is_file():
+    if (path / SWEEP_FILE).is_file():
+        what = "holds a sweep, which keeps the summaries of its runs and none of their tables"
+        remedy = "run the case you mean: lasthop run SCENARIO --set KEY=VALUE --out DIR, then name DIR"
+    elif (path / STUDY_FILE).is_file():
+        what = "holds a study, which keeps the measurements of its runs and none of their tables"
+        remedy = "lasthop report reads it; for a run, lasthop run SCENARIO --set KEY=VALUE --out DIR, then name DIR"
+    elif (path / STORE_FILE).is_file():
         what, remedy = (
             "holds a study that did not finish",
             "start the study again: it continues with the runs that are missing",
         )
     elif looks_incomplete(path):
         what = "holds an incomplete result: tables or captures, but no run.json"
-        remedy = "remove the folder and run again"
+        remedy = "run again with --out into a new folder"
     else:
         what, remedy = "is no result of lasthop", "name a folder that was written with --out"
     return InputError(what, file=str(path), help=remedy)

@@ -43,7 +43,7 @@ def scenario_of_links(
     if not links:
         text += f'[[links]]\nname = "{STRAIGHT}"\nbetween = ["{near}", "{far}"]\n{_STRAIGHT_LINK}'
     for name, file, near, far in zip(names, files, nodes, nodes[1:], strict=False):
-        down = "" if "cell" in tomllib.loads(file.read_text()) else "down = {}\n"
+        down = "" if "cell" in _keys(file) else "down = {}\n"
         text += f'[[links]]\nname = "{name}"\nbetween = ["{near}", "{far}"]\npreset = "{file}"\n{down}up = {{}}\n'
     return parse_scenario(text, overrides=overrides, seed=seed, source=links[0] if links else STRAIGHT)
 
@@ -59,6 +59,19 @@ def _file(link: str) -> Path:
         known = ", ".join(presets)
         raise InputError(f"there is no link {link!r}", key="--link", help=f"name a file, or one of {known}")
     return file.resolve()
+
+
+def _keys(file: Path) -> Mapping[str, object]:
+    """Return the keys of a link's file. Raises InputError if it is no TOML."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError("the file is not UTF-8 text", file=str(file), help="save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        help = "a link file is like those of `lasthop list presets`; see https://toml.io"
+        raise InputError(f"the file is not TOML: {error}", file=str(file), help=help) from error
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror}", file=str(file)) from error
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ from lasthop.study.checks import Check, checks_key, find_check, load_checks
 from lasthop.study.claims import Judge
 from lasthop.study.cluster import connected, run_on_cluster
 from lasthop.study.oracle import published_values
-from lasthop.study.plan import Case, Study
+from lasthop.study.plan import Case, Oracle, Study
 from lasthop.study.precision import Precision, wide_rows, widened
 from lasthop.study.published import Key, Published
 from lasthop.study.result import Reached, StudyResult, joined, write_study
@@ -110,6 +110,15 @@ def tick_from(place: int, studies: Sequence[Study], tick: Tick | None) -> Tick:
     return lambda done, every: tell(before + done, before + every + after)
 
 
+def names_checks(study: Study) -> bool:
+    """Whether the study's file names a check, so that its `checks.py` is wanted: that is code of its author."""
+    return (
+        any(metric.check is not None for metric in study.metrics.values())
+        or any(claim.check is not None for claim in study.claims)
+        or isinstance(study.published, Oracle)
+    )
+
+
 class _Part:
     """One of the studies that run together: its checks, runs, rows and claims."""
 
@@ -122,7 +131,7 @@ class _Part:
         self.precision = precision
         self.cluster = cluster
         self.progress = Progress()
-        self.own_checks = load_checks(study.folder)
+        self.own_checks = load_checks(study.folder) if names_checks(study) else {}
         # Before any run, so that an error in the last part is reported before the runs of the first.
         Judge(study, _no_row, record_case, self.own_checks).check_claims()
         self.checks = _checks_by_case(study, self.own_checks)
