@@ -135,10 +135,11 @@ bench: setup
 live-bench: setup
 	$(BIN)/python benches/live.py $(if $(LOADED),--loaded)
 
-# What is recorded from the code and checked by tests: window curves, schemas, reference pages.
-record:
+# What is recorded from the code and checked by tests: window curves, schemas, reference pages, the page of Python.
+record: .venv/.lasthop
 	cargo run --quiet --locked --package lasthop-testkit --example record
 	cargo run --quiet --locked --package lasthop-scenario --example write_schemas
+	PYTHONPATH=tests $(BIN)/python -m documents.python_page
 
 # Every file by its name: cargo fmt does not see the modules that the registries' macros declare.
 format: .venv/.packages
@@ -152,6 +153,7 @@ lint: .venv/.packages web/node_modules/.package-lock.json
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python scripts/checks/line_lengths.py
 	cd web && npx --no-install tsc --noEmit
 
 lock: .venv/.packages

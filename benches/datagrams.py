@@ -46,7 +46,7 @@ class Mmsghdr(ctypes.Structure):
 
 
 class Batch:
-    """So many buffers of a length, for one call."""
+    """A number of buffers of one length, for one call."""
 
     def __init__(self, length: int) -> None:
         self.libc = ctypes.CDLL(None, use_errno=True)

@@ -24,14 +24,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from under_load import HEAD, LINKS, Row, measure
+
 from lasthop.doctor import checks
 from lasthop.errors import LasthopError
+from lasthop.real_time.kernel_profiles import KERNELS
 from lasthop.real_time.live import live_result
 from lasthop.scenario import Scenario, parse_scenario
 
 ROOT = Path(__file__).parent.parent
 RUNS = 3
-"""Of whatever varies from run to run the median of so many is told."""
+"""Number of runs whose median is reported, for figures that vary from run to run."""
 SECONDS = 5
 """How long a transfer is measured, after one second that is not."""
 PINGS = 200
@@ -70,6 +73,10 @@ TARGETS = {
     "gbit_goodput_gbit_s": Target(0.955, is_at_least=True, others="-41 %"),
     "gbit_tainted_runs": Target(0, is_at_least=False, others=""),
     "datagrams_per_s": Target(200_000, is_at_least=True, others="194,000"),
+    "late_max_ms_100mbit_cubic": Target(2, is_at_least=False, others=""),
+    "late_p999_ms_1gbit_cubic": Target(0.5, is_at_least=False, others=""),
+    "goodput_apart_percent_100mbit_cubic": Target(0.5, is_at_least=False, others=""),
+    "goodput_apart_percent_1gbit_cubic": Target(1.5, is_at_least=False, others=""),
     "rate_error_percent": Target(0.2, is_at_least=False, others="11 to 41 from 96 Mbit/s on"),
 }
 
@@ -233,6 +240,26 @@ def one_by_one(rate: int) -> tuple[float, int]:
     return total["packets"] / total["seconds"], total["lost_packets"]
 
 
+def under_load() -> Figures:
+    """Return how late packets of full links are released, and how far such runs are from virtual time."""
+    rows = [measure(rate, control, 2 * SECONDS, RUNS, is_loaded=False) for rate in LINKS for control in KERNELS]
+    print("\n".join([HEAD, *map(str, rows)]))
+    return {name: figure for row in rows for name, figure in figures_of(row).items()}
+
+
+def figures_of(row: Row) -> Figures:
+    """Return the figures of one link with one congestion control."""
+    name = f"{row.rate.lower().replace(' ', '').replace('/s', '')}_{row.congestion}"
+    apart = 100 * abs(row.goodput_mbit_s / row.virtual_mbit_s - 1)
+    how = f"{row.runs} runs of {2 * SECONDS} s, {row.tainted} tainted, {row.stalls_per_s:.2f} stalls over 1 ms a second"
+    beside = f"{row.retransmissions:.0f} retransmissions, {row.virtual_retransmissions:.0f} in virtual time"
+    return {
+        f"late_p999_ms_{name}": Figure(row.p999_ms, "ms", f"{how}; p50 {row.p50_ms:.3f}, p99 {row.p99_ms:.3f}"),
+        f"late_max_ms_{name}": Figure(row.worst_ms, "ms", f"the latest of all runs; {row.late_runs} over 2 ms"),
+        f"goodput_apart_percent_{name}": Figure(apart, "%", f"{row.goodput_mbit_s:.2f} Mbit/s; {beside}"),
+    }
+
+
 def rates() -> Figures:
     """Return how far the rate at which packets reach a kernel is from the link's, by the kernel's times of arrival."""
     errors = {rate: abs(rate_error(rate, *size_and_time)) for rate, size_and_time in RATES.items()}
@@ -247,6 +274,7 @@ GROUPS: dict[str, Callable[[], Figures]] = {
     "gigabit": gigabit,
     "datagrams": datagrams,
     "rates": rates,
+    "under-load": under_load,
 }
 
 
@@ -344,7 +372,7 @@ def iperf3_behind(direction: Mapping[str, Any], *options: str) -> float:
 
 
 def iperf3_of(direction: Mapping[str, Any], *options: str) -> dict[str, Any]:
-    """Run iperf3 behind a link to a server outside; return what it tells."""
+    """Run iperf3 behind a link to a server outside; return its output."""
     client = shlex.join(["iperf3", "-J", "-p", PORT, *options])
     output = behind(
         direction, ["sh", "-c", f'{client} -c "$LASTHOP_GATEWAY"'], f"iperf3 -s -1 -p {PORT} --logfile /dev/null"

@@ -54,3 +54,14 @@ def small_study(tmp_path: Path) -> Path:
     }.items():
         (folder / name).write_text(text)
     return folder
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests left out on this machine, with the reasons (`record_property("not run", …)`)."""
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    calls = [report for report in reports if getattr(report, "when", "") == "call"]
+    lines = [str(value) for report in calls for name, value in report.user_properties if name == "not run"]
+    if lines:
+        terminalreporter.section("NOT RUN on this machine")
+        for line in dict.fromkeys(lines):
+            terminalreporter.write_line(line)

@@ -174,3 +174,42 @@ def test_a_result_with_exports_in_it_is_replaced_and_keeps_them(lasthop: Lasthop
     ended = lasthop("run", "quickstart", "--out", tmp_path / "r")
     assert ended.status == 0, ended.err
     assert (tmp_path / "r" / "csv" / "tcp.csv").is_file()
+
+
+def test_our_log_of_mahimahi_is_made_a_trace_that_a_link_replays(lasthop: Lasthop, tmp_path: Path) -> None:
+    """The opportunities of a link of constant rate are one each 1500 bytes, whoever used them."""
+    run = api.run("quickstart")
+    (log,) = [path for path in api.export(run, "mahimahi", tmp_path / "logs") if "down" in path.name]
+    imported = lasthop("import", log, "--out", "link.trace")
+    assert imported.status == 0, imported.err
+    times = [int(line) for line in (tmp_path / "link.trace").read_text().split()]
+    seconds = run.summary["stopped_s"]
+    assert len(times) == pytest.approx(2e6 / 8 / 1500 * seconds, rel=0.02)
+    overrides = {"links.lasthop.down.capacity": {"trace": {"path": str(tmp_path / "link.trace")}}}
+    replayed = api.run(QUICKSTART_WITHOUT_RATE, overrides=overrides)
+    assert replayed.summary["flows"][0]["completed"]
+
+
+QUICKSTART_WITHOUT_RATE = """
+name = "replayed"
+flows = [{ name = "download", from = "server", to = "mobile", bytes = "200 kB" }]
+hosts = { server = { profile = "sack-6675" }, mobile = { profile = "sack-6675" } }
+[[links]]
+name = "lasthop"
+between = ["server", "mobile"]
+down = { propagation = "50 ms" }
+up = { rate = "2 Mbit/s", propagation = "50 ms" }
+"""
+
+
+def test_qlog_of_quinn_has_its_datagrams_and_windows(tmp_path: Path) -> None:
+    run = api.run("quic-gprs", overrides={"record.tables": ["segments", "tcp"]})
+    (path,) = api.export(run, "qlog", tmp_path)
+    (trace,) = json.loads(path.read_text())["traces"]
+    assert trace["common_fields"]["protocol_type"] == ["QUIC"]
+    names = [event["name"] for event in trace["events"]]
+    sent = [row for row in of_sender(run) if row["direction"] == "sent"]
+    assert names.count("transport:packet_sent") == len(sent)
+    windows = [event["data"].get("congestion_window") for event in trace["events"] if "metrics" in event["name"]]
+    assert len({window for window in windows if window}) > 5
+    assert all("frames" not in event["data"] for event in trace["events"])

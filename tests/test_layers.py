@@ -15,7 +15,7 @@ from lasthop.entry_points import ENTRY_POINTS, Name, entry_point
 
 LAYERS: Final = (
     {"errors", "_native"},
-    {"catalogue", "chart", "entry_points", "parallel", "provenance", "stats"},
+    {"catalogue", "chart", "entry_points", "parallel", "progress_bar", "provenance", "stats"},
     {"results"},
     {"scenario", "analysis", "packetdrill"},
     {"real_time", "joining"},

@@ -49,7 +49,7 @@ def _path(key: str) -> str:
 
 
 def comes_true(holds: Callable[[], bool]) -> bool:
-    """Try for some seconds: the kernel takes things down behind a process's end."""
+    """Try for some seconds: the kernel takes things down after a process ends."""
     for _ in range(300):
         if holds():
             return True

@@ -121,3 +121,13 @@ def test_a_page_tells_the_story_and_the_causes(lasthop: Lasthop, results: list[P
     words = index["runs"][0]["flows"][0]["words"]
     assert any(text.startswith("fast retransmit: ") for text in words)
     assert "lasthop.down: overflow" in words
+
+
+def test_a_folder_of_results_is_a_page_of_all_and_others_name_them(lasthop: Lasthop, tmp_path: Path) -> None:
+    for name in ("taba", "delayed"):
+        assert lasthop("run", "quickstart", "--out", f"results/fetch/{name}").status == 0
+    assert lasthop("report", "results/fetch").status == 0
+    assert (tmp_path / "results" / "fetch" / "report.html").is_file()
+    refused = lasthop("explain", "results/fetch")
+    assert refused.status == 2
+    assert "results/fetch/delayed, results/fetch/taba" in refused.err

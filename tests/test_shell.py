@@ -121,7 +121,7 @@ def test_a_link_that_is_not_there_is_said_with_those_that_are(lasthop: Lasthop) 
 
 
 def comes_true(holds: Callable[[], bool]) -> bool:
-    """Try for some seconds: the kernel takes things down behind a process's end."""
+    """Try for some seconds: the kernel takes things down after a process ends."""
     deadline = time.monotonic() + 20
     while not holds():
         if time.monotonic() > deadline:

@@ -159,9 +159,12 @@ def test_the_library_ships_with_the_package_and_says_what_is_in_it(kind: Kind) -
     found = entries(kind)
     assert found
     assert all(entry.summary for entry in found)
-    checkout = Path(__file__).parent.parent / kind
-    files = {path.relative_to(checkout) for path in checkout.rglob("*.toml")}
-    shipped = {path.relative_to(LIBRARY / kind) for path in (LIBRARY / kind).rglob("*.toml")}
+    folder, suffix = {"scripts": ("scripts/packetdrill/passes", "pkt"), "documents": ("docs", "md")}.get(
+        kind, (kind, "toml")
+    )
+    checkout = Path(__file__).parent.parent / folder
+    files = {path.relative_to(checkout) for path in checkout.rglob(f"*.{suffix}")}
+    shipped = {path.relative_to(LIBRARY / kind) for path in (LIBRARY / kind).rglob(f"*.{suffix}")}
     assert shipped == files
 
 
@@ -228,3 +231,46 @@ def test_doctor_gives_a_remedy_for_what_is_missing(capsys: pytest.CaptureFixture
     checks = json.loads(capsys.readouterr().out)["checks"]
     assert {"tun", "namespaces", "tshark", "tcptrace", "fonts"} <= {check["check"] for check in checks}
     assert all(check["remedy"] for check in checks if not check["ok"])
+
+
+LEAN = """
+import sys
+for name in ("matplotlib", "numpy", "pyarrow"):
+    sys.modules[name] = None
+from importlib import metadata
+def absent(name):
+    raise metadata.PackageNotFoundError(name)
+metadata.version = absent
+from lasthop.cli import main
+main(sys.argv[1:])
+"""
+
+
+def without_heavy_packages(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", LEAN, *words], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run quickstart --json",
+        "run quickstart --out out",
+        "doctor",
+        "list queues",
+        "show lte",
+        "new mine --link lte",
+        "packetdrill unread_data_resets",
+        "trace rate-schedule lasthop.down --for 2",
+    ],
+)
+def test_what_only_runs_needs_no_heavy_package(tmp_path: Path, words: str) -> None:
+    ended = without_heavy_packages(tmp_path, *words.split())
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_command_that_needs_a_missing_package_names_it(tmp_path: Path) -> None:
+    assert without_heavy_packages(tmp_path, "run", "quickstart", "--out", "out").returncode == 0
+    for words in ("plot out cwnd", "explain out", "report out", "run quickstart --replications 2"):
+        ended = without_heavy_packages(tmp_path, *words.split())
+        assert ended.returncode == 1
+        assert "not installed — pip install" in ended.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,18 @@ class Analysis:
         }
 
 
-def analyze(capture: str | Path) -> Analysis:
-    """Analyze a capture, pcap or pcapng. A damaged file is read up to its fault. Raises InputError for other files."""
+def analyze(capture: str | PathLike[str]) -> Analysis:
+    """Analyze a capture, pcap or pcapng. A damaged file is read up to its fault. Raises InputError for other files.
+
+    >>> import lasthop
+    >>> len(lasthop.analyze("results/quickstart/capture-server.pcapng").connections)
+    1
+    """
     path = _capture_path(capture)
     return Analysis(path, json.loads(_native.analyze(path)))
 
 
-def analyze_to_folder(capture: str | Path, folder: Path) -> RunResult:
+def analyze_to_folder(capture: str | PathLike[str], folder: Path) -> RunResult:
     """Read a capture and write it as a result folder: the table `segments`, and `run.json`.
 
     Raises InputError if it is no capture or has no TCP, or if the folder exists and is not an earlier result.
@@ -77,7 +83,7 @@ def remarks(report: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{name}{point[key]} {words}"
 
 
-def _capture_path(capture: str | Path) -> Path:
+def _capture_path(capture: str | PathLike[str]) -> Path:
     path = Path(capture)
     if path.is_dir():
         raise InputError("is a folder, not a capture", file=str(path), help="name a pcap or pcapng file")

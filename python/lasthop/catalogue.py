@@ -1,4 +1,4 @@
-"""The library that ships with lasthop: studies, scenarios, profiles and presets, by name.
+"""The library that ships with lasthop, by name: studies, scenarios, profiles, presets, packetdrill scripts, documents.
 
 The engine resolves names; this module only lists them.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-Kind = Literal["scenarios", "studies", "profiles", "presets"]
+Kind = Literal["scenarios", "studies", "profiles", "presets", "scripts", "documents"]
 
 LIBRARY = Path(__file__).parent / "library"
 
@@ -26,15 +26,30 @@ class Entry:
 def entries(kind: Kind) -> list[Entry]:
     """Return the files of one kind, sorted by name."""
     folder = LIBRARY / kind
-    if kind == "studies":
-        files = {path.parent.name: path for path in folder.glob("*/study.toml")}
-    else:
-        files = {path.stem: path for path in folder.glob("*.toml")}
-    return [Entry(name, files[name], _summary(files[name])) for name in sorted(files)]
+    paths = sorted(folder.glob(_FILES.get(kind, "*.toml")))
+    named = {_name(kind, path.relative_to(folder)): path for path in paths}
+    return [Entry(name, named[name], _summary(named[name])) for name in sorted(named)]
+
+
+def file_of(kind: Kind, given: str | Path) -> Path:
+    """Return the file that `given` names: a path, or else a name of the library."""
+    path = Path(given)
+    named = {entry.name: entry.path for entry in entries(kind)} if not path.exists() else {}
+    return named.get(str(given), path)
+
+
+_FILES: Final[dict[str, str]] = {"studies": "*/study.toml", "scripts": "*.pkt", "documents": "**/*.md"}
+"""What the files of a kind are called, where that is not NAME.toml."""
+
+
+def _name(kind: Kind, path: Path) -> str:
+    return path.parent.name if kind == "studies" else str(path.with_suffix(""))
 
 
 def _summary(path: Path) -> str:
-    """Return a file's `summary`, or a study's `title`."""
+    """Return a file's `summary`, a study's `title`, the first comment of a script, or the heading of a document."""
+    if path.suffix != ".toml":
+        return path.read_text().partition("\n")[0].lstrip("/# ")
     import tomllib
 
     keys = tomllib.loads(path.read_text())

@@ -37,8 +37,11 @@ def _calibration() -> Check:
 
 def _fonts() -> Check:
     """Check that Matplotlib finds a font for pictures; the last family of the list ships with it."""
-    from matplotlib import font_manager
-
+    try:
+        from matplotlib import font_manager
+    except ModuleNotFoundError:
+        says = "Matplotlib is not installed, so there are no pictures"
+        return Check(check="fonts", ok=False, says=says, remedy="pip install matplotlib")
     installed = {font.name for font in font_manager.fontManager.ttflist}
     for family in FONT_FAMILIES:
         if family in installed:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lasthop._native import packetdrill as _run
-from lasthop.catalogue import LIBRARY
+from lasthop.catalogue import LIBRARY, file_of
 from lasthop.errors import InputError
 
 
@@ -54,10 +54,10 @@ class ScriptResult:
 
 
 def run_script(file: str | Path, profile: str = "linux-6") -> ScriptResult:
-    """Run the script in `file`. Raises InputError if it cannot be read or run."""
-    help = "give the path of a packetdrill script"
+    """Run the script in `file`, a path or a name of the library. Raises InputError if it cannot be read or run."""
+    help = "give the path of a packetdrill script, or a name of `lasthop list scripts`"
     try:
-        text = Path(file).read_text()
+        text = file_of("scripts", file).read_text()
     except UnicodeDecodeError as error:
         raise InputError("is not a text file", file=str(file), help=help) from error
     except OSError as error:

@@ -9,17 +9,26 @@ from pathlib import Path
 from lasthop import _native
 
 
-def versions() -> dict[str, str]:
+def versions() -> dict[str, str | None]:
     """Return the versions that a result depends on, read from the packages' metadata without importing them."""
     import platform
-    from importlib import metadata
 
     return {
         "lasthop": _native.__version__,
         "engine": engine(),
         "python": platform.python_version(),
-        "pyarrow": metadata.version("pyarrow"),
+        "pyarrow": _version_of("pyarrow"),
     }
+
+
+def _version_of(package: str) -> str | None:
+    """Return a package's version; None if it is not installed, as runs alone do not need it."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 @cache

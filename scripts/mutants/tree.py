@@ -100,13 +100,21 @@ def restore_seeds() -> None:
 def _build() -> list[Message]:
     """Build the tests of the tree. Return cargo's messages; end where it fails for another reason than a mutant.
 
-    The folder for results is the repository's own: what is built of other projects' crates is not built again.
+    The folder for results is the repository's own: what is built of other projects' crates is not built again. Our own
+    crates have another profile here, or cargo would take those of the tree for those of the repository.
     """
     packages = [word for package in PACKAGES for word in ("--package", f"lasthop-{package}")]
     words = ["cargo", "build", "--tests", "--keep-going", "--locked", "--quiet", *packages]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
+    crates = sorted(path.name for path in (TREE / "crates").iterdir())
+    profile = [word for crate in crates for word in ("--config", f"profile.dev.package.lasthop-{crate}.debug=false")]
     ended = subprocess.run(
-        [*words, "--message-format=json"], cwd=TREE, env=environment, check=False, capture_output=True, text=True
+        [*words, *profile, "--message-format=json"],
+        cwd=TREE,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
     )
     messages: list[Message] = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
     if ended.returncode and not any(numbers(message) for message in messages):

@@ -29,10 +29,10 @@ SACK_DROP_S = 123.43
 """Figure 12: the same."""
 
 BEFORE_S = 0.5
-"""A burst is looked at when nothing was dropped for so long before."""
+"""Time without a drop before a burst that is examined."""
 RENO_QUIET_S = 2.0
 SACK_QUIET_S = 0.5
-"""And for so long behind it: Reno needs a timer and some round trips to be over with it, Sack only these."""
+"""Time without a drop after it: Reno needs a timer and some round trips to be over with it, Sack only these."""
 FAST_S = 0.5
 """A fast retransmit comes within a few round trips; a later one is another's."""
 

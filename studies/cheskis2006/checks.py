@@ -144,7 +144,7 @@ def _elapsed(run: Run) -> float:
 
 
 def _time_of_the_last(run: Run, size: int) -> float:
-    """Return how long the last so many bytes took to reach the client."""
+    """Return the time in which the last bytes, of a given number, reached the client."""
     rows: list[Row] = run.tables["segments"].to_pylist()
     came = [row for row in rows if row["host"] == "client" and row["direction"] == "received" and row["len"] > 0]
     end = max(row["seq"] + row["len"] for row in came)

@@ -351,7 +351,7 @@ def _lost(run: Run) -> int:
 
 
 def _held(run: Run) -> Row:
-    """Return the packet that was held for so long."""
+    """Return the packet that was held for the given time."""
     return max(_rows(run, "packets"), key=lambda row: row["delay_ns"] or 0)
 
 

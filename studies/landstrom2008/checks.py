@@ -85,7 +85,7 @@ def round_3_ms(run: Run) -> float:
 
 
 def _rounds_ms(run: Run) -> list[float]:
-    """Lengths of the first three rounds: each from its first segment to the ACK that tells of it."""
+    """Lengths of the first three rounds: each from its first segment to the ACK that reports it."""
     access = [row for row in run.tables["packets"].to_pylist() if row["link"] == "access"]
     sent = [(row["entered_ns"], row["seq"]) for row in access if row["direction"] == "down" and row["len"]]
     acks = [(row["delivered_ns"], row["ack"]) for row in access if row["direction"] == "up" and row["delivered_ns"]]
@@ -136,7 +136,7 @@ def cov_5s(run: Run) -> float:
 def burst_p95(run: Run) -> float:
     """Return the size that the burst of a segment does not exceed, for 95 % of the segments after the warm-up.
 
-    A burst goes on as long as segments follow each other in less than half the time that the bottleneck takes for one.
+    A burst lasts as long as segments follow each other in less than half the time that the bottleneck takes for one.
     """
     times = _sent(run)
     times = times[times >= WARM_UP_S]

@@ -61,7 +61,7 @@ def ns_2(case: Case) -> dict[str, float]:
 
 
 def arguments(scenario: Mapping[str, Any]) -> list[str]:
-    """Return what transfer.tcl is told of a resolved scenario: keys and values in turn."""
+    """Return the arguments of transfer.tcl for a resolved scenario: keys and values in turn."""
     sender, sink = scenario["hosts"]
     (link,) = scenario["links"]
     tcp, down = sender["tcp"], link["down"]

@@ -25,7 +25,7 @@ RUNS = {"none": 20, "rand0.01@6s": 50}
 NORMAL = 1.2533 / 1.349
 """Of a median's standard error: the root of pi/2, over the quartiles' width of a normal distribution."""
 SURE = 2
-"""A difference counts as sure from so many standard errors on."""
+"""Standard errors from which on a difference counts as sure."""
 
 Value = tuple[float, float]
 """A median and its standard error, in seconds."""

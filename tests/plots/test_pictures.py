@@ -296,7 +296,7 @@ def test_each_direction_with_a_queue_has_a_panel(run: Tables) -> None:
 
 
 def queues(count: int, run: Tables) -> Tables:
-    """So many links, of which each has a drop more than the one before."""
+    """A number of links, each with a drop more than the one before."""
     queue, packets = run.table("queue"), run.table("packets")
     dropped = packets.filter(pc.equal(packets["fate"], "queue_drop"))
     lengths = [_with(queue, "link", f"hop-{n}") for n in range(count)]

@@ -58,7 +58,7 @@ impl History {
         self.tokens = (0.0, now);
     }
 
-    /// So much reached the user.
+    /// Counts bytes that reached the user.
     pub(crate) fn on_delivered(&mut self, now: Instant, bytes: Bytes) {
         let bits = bytes.0 as f64 * 8.0;
         match &mut self.mean {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::thread;
 
 use nix::sys::utsname::uname;
 use serde::Serialize;
@@ -12,6 +13,7 @@ use serde::Serialize;
 use crate::forwarding;
 use crate::namespace::{self, Privilege};
 use crate::policy;
+use crate::scheduling::{Priority, Rank, RealTimeLimit, Scheduling};
 use crate::sysctl::{self, Sysctls};
 use crate::tun;
 
@@ -53,6 +55,7 @@ pub fn doctor() -> Vec<Check> {
     let mut checks = needed();
     checks.push(congestion(None));
     checks.push(timers());
+    checks.push(scheduling());
     checks.push(left_behind());
     checks.push(program("tshark", "reads captures", "apt-get install tshark"));
     checks.push(program("tcptrace", "analyses captures", "apt-get install tcptrace"));
@@ -197,6 +200,25 @@ fn timers() -> Check {
             Check::bad("timers", format!("the clock's resolution is unknown: {error}"), "use Linux")
         }
     }
+}
+
+/// Reports the scheduling class that a driver gets, and the kernel's limit on the real-time class.
+fn scheduling() -> Check {
+    let raised = thread::spawn(|| Priority::raise(Rank::Driver).scheduling()).join();
+    let limit = RealTimeLimit::of_this_machine().permille() / 10;
+    let says = match raised.unwrap_or(Scheduling::Ordinary) {
+        Scheduling::Fifo => format!(
+            "real-time class (SCHED_FIFO); it may use {limit} % of a processor, and a run uses four fifths of that"
+        ),
+        Scheduling::ShortSlice => {
+            "ordinary class, short slice: other programs delay packets; root has the real-time class"
+                .to_owned()
+        }
+        Scheduling::Ordinary => {
+            "ordinary class: other programs delay packets; root has the real-time class".to_owned()
+        }
+    };
+    Check::good("scheduling", says)
 }
 
 /// Takes back the changes that killed shells and routers have left outside their namespaces, and reports them.

@@ -2,7 +2,7 @@
 //!
 //! - Devices and addresses: [`tun`] (packets), [`device`] (pairs of devices), [`route`] (interfaces, addresses,
 //!   routes), [`policy`] (routing rules), [`nat`] (address translation), [`forwarding`] (a setting that is given back).
-//! - Namespaces and processes: [`namespace`], [`process`], [`scheduling`], [`memory`].
+//! - Namespaces and processes: [`namespace`], [`process`], [`scheduling`], [`processor`], [`memory`].
 //! - Sockets: [`socket`] (options), [`tcp_info`] and [`sock_diag`] (what the kernel's TCP reports), [`listening`],
 //!   [`drops`], [`sysctl`].
 //! - Waiting for descriptors: [`channel`], [`mailbox`].
@@ -29,6 +29,7 @@ pub mod namespace;
 pub mod nat;
 pub mod policy;
 pub mod process;
+pub mod processor;
 pub mod route;
 pub mod scheduling;
 pub mod sock_diag;

@@ -1,6 +1,6 @@
 //! The scheduling class of the driver's thread.
 
-use std::io;
+use std::{fs, io};
 
 use nix::errno::Errno;
 use nix::libc;
@@ -20,6 +20,62 @@ pub enum Scheduling {
     Ordinary,
 }
 
+/// The share of a processor's time that the kernel leaves to all its real-time threads together, in each period. Beyond
+/// it, it stops them for the rest of the period (sched(7), sched_rt_runtime_us).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealTimeLimit {
+    /// In thousandths.
+    permille: u64,
+}
+
+impl RealTimeLimit {
+    /// Reads the limit of this machine.
+    #[must_use]
+    pub fn of_this_machine() -> Self {
+        let number =
+            |name: &str| fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok();
+        Self::from_settings(number("sched_rt_runtime_us"), number("sched_rt_period_us"))
+    }
+
+    /// A negative time is no limit. Without settings, the kernel's defaults hold.
+    fn from_settings(runtime: Option<i64>, period: Option<i64>) -> Self {
+        let (runtime, period) = (runtime.unwrap_or(DEFAULT_RUNTIME), period.unwrap_or(DEFAULT_PERIOD).max(1));
+        let permille = if runtime < 0 { WHOLE } else { runtime * WHOLE / period };
+        Self { permille: permille.clamp(0, WHOLE).cast_unsigned() }
+    }
+
+    /// The share, in thousandths.
+    #[must_use]
+    pub const fn permille(self) -> u64 {
+        self.permille
+    }
+}
+
+/// The kernel's defaults, in microseconds (sched(7)).
+const DEFAULT_RUNTIME: i64 = 950_000;
+const DEFAULT_PERIOD: i64 = 1_000_000;
+/// A whole, in thousandths.
+const WHOLE: i64 = 1_000;
+
+/// The order of the threads of a process that are in the real-time class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// Threads that move packets.
+    Driver,
+    /// Threads at the ends of transfers, which can wait for a driver.
+    End,
+}
+
+impl Rank {
+    /// The real-time priority. Both are above all ordinary threads.
+    const fn priority(self) -> u32 {
+        match self {
+            Self::End => 1,
+            Self::Driver => 2,
+        }
+    }
+}
+
 /// A raised scheduling class of this thread; dropping it restores the ordinary one.
 #[derive(Debug)]
 pub struct Priority(Scheduling);
@@ -28,10 +84,10 @@ impl Priority {
     /// Sets the timer slack of this thread to 1 ns (default: 50 µs), and raises its scheduling class as far as the
     /// system permits.
     #[must_use]
-    pub fn raise() -> Self {
+    pub fn raise(rank: Rank) -> Self {
         // Kernels without the call refuse it; deliveries are then later, which the run reports.
         let _ = set_timerslack(1);
-        let fifo = || schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0, 0).map(|()| Scheduling::Fifo);
+        let fifo = || schedule(libc::SCHED_FIFO, rank.priority(), 0, 0).map(|()| Scheduling::Fifo);
         let short = || schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0).map(|()| Scheduling::ShortSlice);
         Self(fifo().or_else(|_| short()).unwrap_or(Scheduling::Ordinary))
     }
@@ -75,15 +131,16 @@ pub fn leave_real_time() {
 }
 
 /// Moves the calling thread back to the real-time class. Where the system no longer permits it, nothing changes.
-pub fn return_to_real_time() {
-    let _ = schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0, 0);
+pub fn return_to_real_time(rank: Rank) {
+    let _ = schedule(libc::SCHED_FIFO, rank.priority(), 0, 0);
 }
 
-/// Gives the calling thread the finest timers and a short slice in the ordinary class, until its end, so that it wakes
-/// up soon after a time that it waits for. Where the system does not permit it, nothing changes.
+/// Gives the calling thread the finest timers, a short slice and, where that is permitted, a larger share in the
+/// ordinary class, until its end. It then wakes up soon after a time, or a packet, that it waits for. Where the system
+/// does not permit it, nothing changes.
 pub fn wake_promptly() {
     let _ = set_timerslack(1);
-    let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0);
+    leave_real_time();
 }
 
 /// Sets the scheduling of the calling thread (sched_setattr(2)). Threads and programs that it starts do not inherit it.
@@ -106,8 +163,6 @@ fn schedule(policy: libc::c_int, priority: u32, slice: u64, nice: i32) -> io::Re
     Ok(Errno::result(result).map(drop)?)
 }
 
-/// The lowest real-time priority, which is above all ordinary threads.
-const LOWEST_FIFO: u32 = 1;
 /// A nice value: three times the share of an ordinary thread.
 const PREFERRED: i32 = -5;
 /// The shortest slice of the scheduler, 0.1 ms (Linux, kernel/sched/syscalls.c).
@@ -115,7 +170,7 @@ const SHORTEST_SLICE: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, thread};
+    use std::thread;
 
     use super::*;
 
@@ -129,7 +184,7 @@ mod tests {
     #[test]
     fn the_raised_class_is_of_this_thread_alone_and_is_restored() {
         thread::spawn(|| {
-            let priority = Priority::raise();
+            let priority = Priority::raise(Rank::Driver);
             let expected =
                 if priority.scheduling() == Scheduling::Fifo { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
             assert_eq!(policy() & !libc::SCHED_RESET_ON_FORK, expected);
@@ -142,16 +197,25 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_of_real_time_threads_is_that_of_the_settings() {
+        let limit = |runtime, period| RealTimeLimit::from_settings(runtime, period).permille();
+        assert_eq!(limit(Some(950_000), Some(1_000_000)), 950);
+        assert_eq!(limit(Some(50_000), Some(500_000)), 100);
+        assert_eq!(limit(Some(-1), Some(1_000_000)), 1_000, "without a limit");
+        assert_eq!(limit(None, None), 950, "the kernel's default");
+    }
+
+    #[test]
     fn a_busy_thread_leaves_the_real_time_class_and_returns_to_it() {
         thread::spawn(|| {
-            let priority = Priority::raise();
+            let priority = Priority::raise(Rank::Driver);
             if priority.scheduling() != Scheduling::Fifo {
                 return crate::testing::say_not_tested(&"the real-time class takes privilege");
             }
             assert!(is_real_time());
             leave_real_time();
             assert!(!is_real_time());
-            return_to_real_time();
+            return_to_real_time(Rank::Driver);
             assert!(is_real_time());
         })
         .join()

@@ -98,6 +98,13 @@ impl SocketOptions {
     }
 }
 
+/// Returns whether this kernel has a congestion control for the calling process. It loads the module if it may.
+#[must_use]
+pub fn has_congestion_control(name: &str) -> bool {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
+    socket.is_ok_and(|socket| setsockopt(&socket, TcpCongestion, &name.into()).is_ok())
+}
+
 /// Connects an open socket. Blocks while the kernel tries, unless the socket does not block.
 ///
 /// # Errors
@@ -189,6 +196,11 @@ mod tests {
     fn an_unknown_congestion_control_is_refused_by_the_kernel() {
         let options = SocketOptions { congestion: Some("no-such".into()), ..Default::default() };
         assert_eq!(options.open(ANY).unwrap_err().raw_os_error(), Some(libc::ENOENT));
+    }
+
+    #[test]
+    fn every_kernel_has_reno() {
+        assert!(has_congestion_control("reno") && !has_congestion_control("no-such"));
     }
 
     #[test]

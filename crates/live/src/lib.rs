@@ -30,7 +30,9 @@ mod stop;
 mod web;
 mod workload;
 
+pub use drive::account::DriverAccount;
 pub use drive::lateness::{Lateness, LatenessBin, TAINTED_FROM};
+pub use drive::waiting::{STALL_FROM, Stall, Stalls, Step};
 pub use error::LiveError;
 pub use gateway::control_socket::Reload;
 pub use gateway::link_pair::LinkState;

@@ -49,9 +49,9 @@ pub struct Event {
 /// When an event happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
-    /// So long after the start of the script.
+    /// Time since the start of the script.
     Absolute(Duration),
-    /// So long after the event before.
+    /// Time since the event before.
     Relative(Duration),
     /// At any time.
     Any,

@@ -1,5 +1,5 @@
-//! Registries of algorithms: an entry makes a trait object from its parameters. [`algorithms!`](crate::algorithms) lists
-//! them.
+//! Registries of algorithms: an entry makes a trait object from its parameters. [`algorithms!`](crate::algorithms)
+//! lists them.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -39,12 +39,34 @@ fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<(), InputError>
         let Some(file) = named_file(tree, &link.below("preset"), LibraryKind::Preset, search)? else {
             continue;
         };
-        let mut preset = Tree::load(&file)?;
-        preset.read::<Preset>()?;
+        let mut preset = link_file(&file, search)?;
         drop_keys(&mut preset, &["summary", "sources"]);
         Merge::by(schema::link()).lay_under(tree, &link, &preset);
     }
     Ok(())
+}
+
+/// The link of a preset's file, or of a scenario with one link, such as `lasthop fit` writes.
+fn link_file(file: &Path, search: &Search) -> Result<Tree, InputError> {
+    let mut tree = Tree::load(file)?;
+    let links = KeyPath::of(["links"]);
+    match tree.steps_below(&links)[..] {
+        [] => {
+            tree.read::<Preset>()?;
+            Ok(tree)
+        }
+        [ref only] => {
+            let only = links.below(only);
+            lay_presets_under(&mut tree, search)?;
+            let mut link = tree.part(&only);
+            drop_keys(&mut link, &["name", "between", "preset", "channel", "user", "at"]);
+            Ok(link)
+        }
+        _ => {
+            let message = "the scenario has several links, and a link is made of one";
+            Err(tree.error(&links, message, "name a preset, or a scenario with one link"))
+        }
+    }
 }
 
 /// Hosts and flows have profiles.

@@ -85,8 +85,8 @@ impl Override {
         self.path.0[0] == "topology"
     }
 
-    /// The path with names of list items turned into positions, links.lasthop → links.0, and with `*` turned into the name
-    /// of the choice in its place, ack.*.timeout → ack.delayed.timeout.
+    /// The path with names of list items turned into positions, links.lasthop → links.0, and with `*` turned into the
+    /// name of the choice in its place, ack.*.timeout → ack.delayed.timeout.
     fn positions(&self, tree: &Tree) -> Result<KeyPath, InputError> {
         let mut path = KeyPath::root();
         for step in &self.path.0 {

@@ -8,6 +8,7 @@ use std::net::Ipv4Addr;
 use cell::quantity::Metres;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use stacks::QuinnSettings;
 use units::{Bytes, Duration};
 use workload::Application;
 
@@ -93,6 +94,9 @@ pub struct Host {
     /// Its stack, where the file names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
+    /// Its settings of quinn, where the file has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quinn: Option<QuinnSettings>,
     /// Its machine in a live run, where the file names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Machine>,

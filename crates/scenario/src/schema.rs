@@ -126,8 +126,8 @@ pub(crate) fn at<'a>(root: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(root, |schema, step| property(root, schema, step))
 }
 
-/// The schema of the key `step` of a table, of an item of a list or of the parameters of a choice, behind references and
-/// behind "or nothing".
+/// The schema of the key `step` of a table, of an item of a list or of the parameters of a choice, behind references
+/// and behind "or nothing".
 pub(crate) fn property<'a>(root: &'a Value, table: &'a Value, step: &str) -> Option<&'a Value> {
     let table = plain(root, table);
     let inner = table.get("properties").and_then(|keys| keys.get(step));

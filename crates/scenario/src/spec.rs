@@ -50,7 +50,7 @@ impl Resolved {
         let mut assignment = Assignment::default();
         for (node, host) in (0..).map(NodeId::new).zip(&self.hosts) {
             if let Some(stack) = host.stack {
-                assignment.set(node, stack.id());
+                assignment.set(node, stack.id().with_quinn(host.quinn.unwrap_or_default()));
             }
         }
         assignment

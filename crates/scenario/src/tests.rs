@@ -78,6 +78,23 @@ fn a_preset_fills_what_the_file_leaves_out() {
 }
 
 #[test]
+fn a_scenario_with_one_link_is_a_preset_of_that_link() {
+    let folder = std::env::temp_dir().join(format!("lasthop-link-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let preset = |text: &str| {
+        let file = folder.join("fitted.toml");
+        std::fs::write(&file, text).unwrap();
+        read(&GOOD.replace("preset = \"slow\"", &format!("preset = {:?}", file.display().to_string())), &[])
+    };
+    let link = preset(GOOD).unwrap().links.remove(0);
+    assert_eq!(serde_json::to_value(&link).unwrap(), serde_json::to_value(&good().links[0]).unwrap());
+    let second = "[[links]]\nname = \"more\"\nbetween = [\"server\", \"mobile\"]\npreset = \"slow\"\n";
+    let two = preset(&format!("{GOOD}{second}")).unwrap_err();
+    assert!(two.to_string().contains("fitted.toml") && two.help.contains("one link"), "{two}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_host_overrides_keys_of_its_profile_and_keeps_the_rest() {
     let mobile = good().hosts.into_iter().find(|host| host.name == "mobile").unwrap();
     assert_eq!(mobile.tcp["ack"]["delayed"]["timeout"], "100 ms");
@@ -536,7 +553,9 @@ fn the_values_of_a_file_stand_in_the_resolved_scenario() {
 
 #[test]
 fn two_hosts_without_links_between_them_cannot_talk() {
-    let text = GOOD.replace("to = \"mobile\"", "to = \"far\"") + "[hosts.far]\nprofile = \"plain\"\n" + &wire("far", "mobile");
+    let text = GOOD.replace("to = \"mobile\"", "to = \"far\"")
+        + "[hosts.far]\nprofile = \"plain\"\n"
+        + &wire("far", "mobile");
     let said = read(&text, &[]).expect_err("it is wrong").to_string();
     assert!(
         said.starts_with(

@@ -47,8 +47,8 @@ fn check(discipline: &str, congestion: &str, seconds: u64, most: u64) {
 fn three_cubic_flows_share_the_link_equally() {
     check("codel", CUBIC, 30, 200);
     check("fq-codel", CUBIC, 30, 200);
-    // The first slow start fills the queue while PIE still lets its burst pass, or with FIFO always, and loses most of a
-    // window; with what is sent again needlessly after a timeout, a second window.
+    // The first slow start fills the queue while PIE still lets its burst pass, or with FIFO always, and loses most of
+    // a window; with what is sent again needlessly after a timeout, a second window.
     check("pie", CUBIC, 30, 2 * WINDOW);
     // A loss in a window of 1267 segments takes CUBIC 10 s to make good (RFC 9438 equation 2), and unequal flows come
     // nearer by three tenths of their distance with each.

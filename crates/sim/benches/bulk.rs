@@ -1,10 +1,9 @@
 //! How many delivered data segments the world makes of one second of CPU, and in how much memory.
 //!
-//! The case of the promise: 100 Mbit/s, 50 ms round trip, SACK, 200 s, recording off; one bulk flow, and
-//! 50 that share the link. Then what a wake-up costs the event queue with 10 components and with 10,000.
-//! Prints one JSON line for each figure, the median of [`RUNS`] runs.
-//! `cargo bench -p lasthop-sim --bench bulk -- one` (or `fifty`) runs one case once, for a profiler, and prints how many
-//! segments it delivered.
+//! The case of the promise: 100 Mbit/s, 50 ms round trip, SACK, 200 s, recording off; one bulk flow, and 50 that share
+//! the link. Then what a wake-up costs the event queue with 10 components and with 10,000. Prints one JSON line for
+//! each figure, the median of [`RUNS`] runs. `cargo bench -p lasthop-sim --bench bulk -- one` (or `fifty`) runs one
+//! case once, for a profiler, and prints how many segments it delivered.
 
 mod figures;
 

@@ -83,7 +83,7 @@ impl Simulation {
         }
     }
 
-    /// Runs for so many seconds of simulated time; how many segments were delivered.
+    /// Runs for a number of seconds of simulated time; returns the number of segments delivered.
     fn run(mut self, seconds: u64) -> u64 {
         (0..self.flows.len()).for_each(|flow| self.send(0, flow));
         while let Some(Reverse((now, _, place))) = self.events.pop() {

@@ -1,5 +1,5 @@
-//! What many flows cost: a thousand web users on a dumbbell for a minute, and the cost of a segment among 10, 100, 1,000
-//! and 10,000 flows.
+//! What many flows cost: a thousand web users on a dumbbell for a minute, and the cost of a segment among 10, 100,
+//! 1,000 and 10,000 flows.
 //!
 //! Prints one JSON line for each figure, the median of [`RUNS`] runs. `cargo bench -p lasthop-sim --bench many -- web`
 //! (or `10000`) runs one case once, for a profiler.

@@ -1,7 +1,7 @@
 //! What one delivered segment costs the simulator, in instructions and in nanoseconds of CPU.
 //!
-//! Each case is one scenario that records nothing. It runs at two lengths; a figure is the difference of the costs over the
-//! difference of the delivered segments, so that building the world and slow start do not count. Instructions are
+//! Each case is one scenario that records nothing. It runs at two lengths; a figure is the difference of the costs over
+//! the difference of the delivered segments, so that building the world and slow start do not count. Instructions are
 //! counted by callgrind where valgrind is installed. Prints one JSON line for each figure:
 //! `sim_CASE_instructions_per_segment`, `sim_CASE_ns_per_segment` (the median of [`RUNS`] runs), and
 //! `sim_CASE_segments_per_cpu_s`, of whole runs, to be compared with other simulators.
@@ -13,8 +13,8 @@
 //! | `10gbit_100ms` | one flow over 10 Gbit/s with a round trip of 100 ms and a queue of one such |
 //! | `10_flows`, `10000_flows` | flows of four segments a round trip over a path without a rate |
 //!
-//! `cargo bench -p lasthop-sim --bench segment -- CASE [SECONDS]` runs one case once, for a profiler, and prints how many
-//! segments it delivered; `-- counts [CASE…]` counts instructions alone.
+//! `cargo bench -p lasthop-sim --bench segment -- CASE [SECONDS]` runs one case once, for a profiler, and prints how
+//! many segments it delivered; `-- counts [CASE…]` counts instructions alone.
 
 mod figures;
 
@@ -108,7 +108,7 @@ fn count(case: &Case, seconds: f64) -> Option<(f64, f64)> {
     Some((collected, String::from_utf8_lossy(&output.stdout).trim().parse().ok()?))
 }
 
-/// Runs a case for so long; how many segments' worth of data was delivered.
+/// Runs a case for a time; returns the data delivered, in segments.
 fn delivered(case: &Case, seconds: f64) -> f64 {
     let spec = (case.spec)(Duration::from_secs_f64(seconds));
     let mss = spec.flows[0].sender.plain.mss.0;

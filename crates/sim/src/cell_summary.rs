@@ -161,3 +161,73 @@ fn bit_rate(bytes: u64, length: Duration) -> f64 {
 fn share(part: Duration, length: Duration) -> f64 {
     if length.is_zero() { 0.0 } else { part.as_secs_f64() / length.as_secs_f64() }
 }
+
+#[cfg(test)]
+mod tests {
+    use units::Bytes;
+
+    use super::*;
+
+    fn reading(times: u64) -> CellReading {
+        let sector = SectorCounters {
+            bytes_in: Bytes(3_000 * times),
+            bytes_out: Bytes(2_000 * times),
+            busy_ttis: 100 * times,
+            // The largest format is first used after the first reading.
+            blocks_by_format: [vec![7 * times], vec![9; times as usize - 1]].concat(),
+            power_time: Duration::from_millis(250) * times,
+            ..SectorCounters::default()
+        };
+        let user = UserCounters {
+            packets_in: 11 * times,
+            packets_out: 10 * times,
+            bytes_out: Bytes(500 * times),
+            expired: 2 * times,
+            overflowed: 3 * times,
+            handovers: 4 * times,
+            handover_drops: 5 * times,
+            blocks: 20 * times,
+            block_errors: 6 * times,
+            block_bits: 20 * 320 * times,
+            ..UserCounters::default()
+        };
+        CellReading { sectors: vec![sector], users: vec![user] }
+    }
+
+    #[test]
+    fn a_span_has_what_grew_between_its_two_readings() {
+        let times = (Duration::from_secs(1), Duration::from_millis(2));
+        let whole = CellSpan::between(None, &reading(1), times);
+        let later = CellSpan::between(Some(&reading(1)), &reading(2), times);
+        let sector = SectorSpan {
+            offered_bit_rate: 24_000.0,
+            bit_rate: 16_000.0,
+            slots: 0.2,
+            power: 0.25,
+            blocks: vec![7],
+        };
+        let user = UserSpan {
+            packets_in: 11,
+            packets_out: 10,
+            expired: 2,
+            overflowed: 3,
+            handovers: 4,
+            handover_drops: 5,
+            bit_rate: 4_000.0,
+            blocks: 20,
+            block_errors: 6,
+            block_bits_mean: Some(320.0),
+        };
+        assert_eq!((&whole.sectors, &whole.user_spans), (&vec![sector.clone()], &vec![user.clone()]));
+        let grown = SectorSpan { blocks: vec![7, 9], ..sector };
+        assert_eq!((later.sectors, later.user_spans), (vec![grown], vec![user]));
+    }
+
+    #[test]
+    fn a_span_of_no_length_has_no_rates_and_one_without_blocks_no_mean() {
+        let none =
+            CellSpan::between(Some(&reading(1)), &reading(1), (Duration::ZERO, Duration::from_millis(2)));
+        assert_eq!((none.sectors[0].bit_rate, none.sectors[0].slots), (0.0, 0.0));
+        assert_eq!(none.user_spans[0].block_bits_mean, None);
+    }
+}

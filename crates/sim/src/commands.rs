@@ -75,7 +75,8 @@ impl<R: Recorder> Engine<R> {
         self.conclude_flow(flow);
     }
 
-    /// Makes a call at one side of a connection, and sends what follows from it. A connection that is over takes no calls.
+    /// Makes a call at one side of a connection, and sends what follows from it. A connection that is over takes no
+    /// calls.
     fn call(&mut self, flow: FlowId, socket: SocketId, side: Side, call: SocketCall) {
         let Some(place) = self.place_of(flow, socket) else { return };
         let connection = &mut self.connections[place];

@@ -10,8 +10,8 @@ use crate::measure::{DelayHistogram, FlowMeasures, FlowReading, OneWayDelays};
 use crate::summary::FlowSummary;
 
 impl ObservedFlow {
-    /// Adds the statistics of a program over `service` to a flow whose segments have been counted elsewhere. `lost` of the
-    /// outstanding datagrams are known to be lost; a flow of datagrams is complete if no other is outstanding and
+    /// Adds the statistics of a program over `service` to a flow whose segments have been counted elsewhere. `lost` of
+    /// the outstanding datagrams are known to be lost; a flow of datagrams is complete if no other is outstanding and
     /// `is_done` holds.
     pub fn add_program(&mut self, log: &ProgramLog, service: Service, lost: u64, is_done: bool) {
         let mut reading = FlowReading::default();

@@ -73,9 +73,10 @@ fn lengthen(value: &mut Value) {
 }
 
 /// Jain's index of the flows' rates is above `least_index`, and their sum, copies included, above 90 % of the link's
-/// capacity; both in the mean of some seeds, for the starting times decide whether like flows fall into step. Under FQ-CoDel, which drops by
-/// the clock alone, four flows in step all lose a segment in the same tenth of a second, again and again, and nobody takes
-/// what they leave free: 86 to 93 % of the capacity, with pacing and without, where flows out of step fill it.
+/// capacity; both in the mean of some seeds, for the starting times decide whether like flows fall into step. Under
+/// FQ-CoDel, which drops by the clock alone, four flows in step all lose a segment in the same tenth of a second, again
+/// and again, and nobody takes what they leave free: 86 to 93 % of the capacity, with pacing and without, where flows
+/// out of step fill it.
 fn share(queue: &Value, profile: &str, least_index: f64, least_used: f64) -> Result<(), Failed> {
     let runs = SEEDS.map(|seed| rates(queue, profile, seed)).collect::<Result<Vec<_>, _>>()?;
     let mean = |of: fn(&[f64]) -> f64| runs.iter().map(|rates| of(rates)).sum::<f64>() / runs.len() as f64;
@@ -105,8 +106,8 @@ fn utilisation(rates: &[f64]) -> f64 {
     rates.iter().sum::<f64>() / CAPACITY
 }
 
-/// Four downloads over 10 Mbit/s with a round trip of 40 ms (33 packets) and a queue of up to 50 packets, measured after
-/// slow start.
+/// Four downloads over 10 Mbit/s with a round trip of 40 ms (33 packets) and a queue of up to 50 packets, measured
+/// after slow start.
 fn spec(queue: &Value, profile: &str, seed: u64) -> Spec {
     let tcp = config(&named(profile).expect("a profile can be read")).expect("a profile is valid");
     let direction = |queue: &Value| -> link::Config {
@@ -153,9 +154,9 @@ fn host(number: u8) -> NodeSpec {
     NodeSpec { name: format!("host-{number}"), kind: NodeKind::Host { address } }
 }
 
-/// Pairs that use less: NCR's late reaction to drops (RFC 4653) meets a queue that drops faster the longer it is ignored, and
-/// its window is small for some time after. Under CAKE's Cobalt they use 88.8, 90.0 and 87.9 %, and why it is just so much was not
-/// found.
+/// Pairs that use less: NCR's late reaction to drops (RFC 4653) meets a queue that drops faster the longer it is
+/// ignored, and its window is small for some time after. Under CAKE's Cobalt they use 88.8, 90.0 and 87.9 %, and why it
+/// is just so much was not found.
 const BELOW: &[(&str, &str, f64)] =
     &[("cake", "ncr-aggressive", 0.88), ("cake", "ncr-careful", 0.88), ("cake", "landstrom-ncr", 0.87)];
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;

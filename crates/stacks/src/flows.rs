@@ -13,8 +13,8 @@ use crate::registry::StackId;
 use crate::stack::Setup;
 use crate::transfer::TransferEnd;
 
-/// The stack of each node of a specification, by its place there; without one, a host has that of the clock: our own TCP in
-/// virtual time, the kernel's in real time.
+/// The stack of each node of a specification, by its place there; without one, a host has that of the clock: our own
+/// TCP in virtual time, the kernel's in real time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assignment(BTreeMap<NodeId, StackId>);
 
@@ -57,6 +57,18 @@ pub enum Refusal {
         /// What it speaks.
         to_speaks: &'static str,
     },
+    /// A client that sends data at once needs a server that takes them.
+    #[error(
+        "flow {flow}: host {with} has quinn.zero_rtt and host {without} has not; give it to both, or to neither"
+    )]
+    ZeroRtt {
+        /// The flow.
+        flow: String,
+        /// The host that has it.
+        with: String,
+        /// The host that has not.
+        without: String,
+    },
     /// QUIC's packets do not fit.
     #[error(
         "flow {flow}: the links at {host} carry packets of {mtu} at most; QUIC needs an mtu of 1228 bytes (RFC 9000 §14)"
@@ -94,8 +106,8 @@ impl Assignment {
             .collect()
     }
 
-    /// The nodes that need a stack of this crate in virtual time: those with a stack of others, and whoever shares a flow
-    /// with one that needs it. All others stay with the World.
+    /// The nodes that need a stack of this crate in virtual time: those with a stack of others, and whoever shares a
+    /// flow with one that needs it. All others stay with the World.
     ///
     /// # Errors
     /// If a host has the kernel's.
@@ -172,6 +184,7 @@ impl Assignment {
             }
             if from.1.member.transport == Transport::Quic {
                 check_mtu(spec, flow)?;
+                check_zero_rtt(spec, flow, &stack)?;
             }
             Ok(())
         })
@@ -185,6 +198,19 @@ fn check_mtu(spec: &Spec, flow: &FlowSpec) -> Result<(), Refusal> {
         let (flow, host) = (flow.name.clone(), spec.node(node).name.clone());
         Err(Refusal::Mtu { flow, host, mtu: mtu(spec, node) })
     })
+}
+
+/// Checks that both hosts of a flow of QUIC have 0-RTT, or neither.
+fn check_zero_rtt(spec: &Spec, flow: &FlowSpec, stack: &impl Fn(NodeId) -> StackId) -> Result<(), Refusal> {
+    let (having, lacking): (Vec<_>, Vec<_>) =
+        [flow.from, flow.to].into_iter().partition(|node| stack(*node).quinn().zero_rtt);
+    match (&having[..], &lacking[..]) {
+        (&[with], &[without]) => {
+            let [with, without] = [with, without].map(|node| spec.node(node).name.clone());
+            Err(Refusal::ZeroRtt { flow: flow.name.clone(), with, without })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The hosts with a stack in this process, each with its ends of `flows`; by node, in order.
@@ -203,6 +229,7 @@ fn host(spec: &Spec, flows: &[FlowSpec], node: NodeId, stack: StackId) -> Option
         mtu: mtu(spec, node),
         streams: Streams::new(spec.seed).below("stack").below(&spec.node(node).name),
         profile: profile.clone(),
+        quinn: stack.quinn(),
         records: spec.record.tcp,
     };
     let mut host = Host::new(stack, setup);

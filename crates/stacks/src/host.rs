@@ -45,8 +45,8 @@ impl Host {
         self.programs.add_datagrams(flow, ends, class);
     }
 
-    /// Keeps packets that arrive at a listening end for a connection that its program has yet to open, until it opens. The
-    /// program's other copy, on another machine, may be ahead of the copy here.
+    /// Keeps packets that arrive at a listening end for a connection that its program has yet to open, until it opens.
+    /// The program's other copy, on another machine, may be ahead of the copy here.
     pub fn keep_early(&mut self, listening: SocketAddrV4) {
         self.programs.keep_early(listening);
     }

@@ -1,14 +1,14 @@
 //! Stacks: our own TCP and transports of others behind one trait, as hosts of a scenario in virtual and in real time.
 //!
-//! A [`Stack`] is a network stack without input or output: its inputs are the time and IP packets, its outputs IP packets
-//! and the time of its next wake-up. [`Host`] is a stack with its ends of flows: bulk transfers, and the connections and
-//! datagrams of [`Programs`]. [`Run`] is a run in virtual time: a `sim::World` whose hosts may have stacks; `live` polls the
-//! same hosts by the wall clock.
+//! A [`Stack`] is a network stack without input or output: its inputs are the time and IP packets, its outputs IP
+//! packets and the time of its next wake-up. [`Host`] is a stack with its ends of flows: bulk transfers, and the
+//! connections and datagrams of [`Programs`]. [`Run`] is a run in virtual time: a `sim::World` whose hosts may have
+//! stacks; `live` polls the same hosts by the wall clock.
 //!
 //! Where to read: `stack.rs` for the trait; `lasthop.rs`, `smoltcp.rs`, `quinn/` for the stacks, each an entry of
-//! `registry.rs`; `transfer.rs`, `program/` and `host.rs` for what is sent; `flows.rs` for which hosts need a stack; `run.rs`
-//! for virtual time; `streams.rs` for connections with any peer, whose bytes are those of programs elsewhere; `captures.rs`,
-//! `report.rs` and `observe.rs` for results.
+//! `registry.rs`; `transfer.rs`, `program/` and `host.rs` for what is sent; `flows.rs` for which hosts need a stack;
+//! `run.rs` for virtual time; `streams.rs` for connections with any peer, whose bytes are those of programs elsewhere;
+//! `captures.rs`, `report.rs` and `observe.rs` for results.
 //!
 //! A run whose hosts all have our own TCP needs none of this: [`Run`] then is the World alone, at its full speed.
 //!
@@ -42,6 +42,7 @@ pub use flows::{Assignment, Refusal, hosts};
 pub use host::Host;
 pub use observe::{Observer, observe, observe_program};
 pub use program::Programs;
+pub use quinn::{QuinnCongestion, QuinnSettings};
 pub use registry::{ENTRIES, StackId};
 pub use report::{TransferReport, report_of};
 pub use run::{Run, SetupError};

@@ -2,8 +2,9 @@
 //!
 //! Only the ends of a QUIC connection can read its packets, so for such a flow the columns are quinn's counters:
 //! `segments_sent` its packets, `retransmissions` the packets that it declared lost (others carry their data again),
-//! `timeouts` its probe timeouts, `fast_retransmits` its congestion events. The links know which datagrams of the sender
-//! they lost: packets declared lost beyond those are `unnecessary_retransmissions`. `spurious_timeouts` is not known.
+//! `timeouts` its probe timeouts, `fast_retransmits` its congestion events. The links know which datagrams of the
+//! sender they lost: packets declared lost beyond those are `unnecessary_retransmissions`. `spurious_timeouts` is not
+//! known.
 
 use std::net::SocketAddr;
 
@@ -109,8 +110,8 @@ fn observed_connection(
     ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records: [from, of_receiver(to)] }
 }
 
-/// Of a receiver's records only those of options that it fell back from: the others are the sender's, as in a World's own
-/// flows.
+/// Of a receiver's records only those of options that it fell back from: the others are the sender's, as in a World's
+/// own flows.
 fn of_receiver(mut records: Vec<ObservedRecord>) -> Vec<ObservedRecord> {
     records.retain(|observed| observed.record.event == tcp::Decision::Fallback);
     records

@@ -12,8 +12,8 @@ use crate::addresses::ends;
 /// The packets of all flows with connections.
 #[derive(Debug, Default)]
 pub(crate) struct PassedPackets {
-    /// The flow whose connections have this port at one end, and whether packets from the first address to the second go
-    /// from its `from` to its `to`.
+    /// The flow whose connections have this port at one end, and whether packets from the first address to the second
+    /// go from its `from` to its `to`.
     flows: BTreeMap<(Ipv4Addr, Ipv4Addr, u16), (FlowId, bool)>,
     passed: IdVec<FlowId, Passed>,
     /// Whether delays are wanted.

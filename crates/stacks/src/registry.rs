@@ -1,10 +1,14 @@
 //! The stacks that a host can have.
 
 use crate::entry::{Entry, Member, Transport};
+use crate::quinn::QuinnSettings;
 
-/// A place in [`ENTRIES`].
+/// The stack of a host: its place in [`ENTRIES`], and the host's settings for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StackId(usize);
+pub struct StackId {
+    place: usize,
+    quinn: QuinnSettings,
+}
 
 /// All of them.
 pub const ENTRIES: &[Entry] =
@@ -20,30 +24,46 @@ const KERNEL: Entry = ::registry::Entry::new(
 const PROGRAM: Entry = ::registry::Entry::new(
     "program",
     "a program of the user's, which gets the host's packets by a descriptor; in real time only",
-    "docs/recipes/other-stacks.md",
+    "lasthop show recipes/other-stacks",
 )
 .with(Member { transport: Transport::Any, make: None });
 
 impl StackId {
     /// Our own TCP.
-    pub const LASTHOP: Self = Self(0);
+    pub const LASTHOP: Self = Self::at(0);
 
     /// The machine's kernel.
-    pub const KERNEL: Self = Self(1);
+    pub const KERNEL: Self = Self::at(1);
 
     /// A program of the user's.
-    pub const PROGRAM: Self = Self(4);
+    pub const PROGRAM: Self = Self::at(4);
+
+    const fn at(place: usize) -> Self {
+        Self { place, quinn: QuinnSettings::DEFAULT }
+    }
 
     /// The stack that a file calls `id`.
     #[must_use]
     pub fn named(id: &str) -> Option<Self> {
-        ENTRIES.iter().position(|entry| entry.id == id).map(Self)
+        ENTRIES.iter().position(|entry| entry.id == id).map(Self::at)
+    }
+
+    /// The same stack, with a host's settings of quinn.
+    #[must_use]
+    pub const fn with_quinn(self, quinn: QuinnSettings) -> Self {
+        Self { quinn, ..self }
+    }
+
+    /// The host's settings of quinn.
+    #[must_use]
+    pub const fn quinn(self) -> QuinnSettings {
+        self.quinn
     }
 
     /// Its entry.
     #[must_use]
     pub fn entry(self) -> &'static Entry {
-        &ENTRIES[self.0]
+        &ENTRIES[self.place]
     }
 
     /// Whether it runs in this process, and so in virtual time too.

@@ -278,8 +278,8 @@ fn from_smol(time: SmolInstant) -> Instant {
 /// A step of smoltcp's clock.
 const CLOCK_STEP: Duration = Duration::from_micros(1);
 
-/// Bytes of a socket's buffers: smoltcp's user chooses them, and its own examples have 64 KiB. It is what it may have in
-/// flight.
+/// Bytes of a socket's buffers: smoltcp's user chooses them, and its own examples have 64 KiB. It is what it may have
+/// in flight.
 const BUFFER: usize = 65_535;
 
 /// An address by itself; everything else is behind the default route.

@@ -9,6 +9,8 @@ use units::{Bytes, FlowId, Instant, Streams};
 use wire::Payload;
 use workload::{Counters, Ends, ObservedRecord};
 
+use crate::quinn::QuinnSettings;
+
 /// A network stack of one host, without input or output.
 ///
 /// Order of calls: after every `handle_*` and every command, [`Stack::poll_transmit`] until it returns `None`; then
@@ -21,7 +23,8 @@ pub trait Stack: Send {
     /// Command: waits for the connection of one peer.
     fn listen(&mut self, ends: Ends) -> StackSocket;
 
-    /// Command: appends to the stream. Returns the number of bytes taken: fewer than the payload has where a buffer is full.
+    /// Command: appends to the stream. Returns the number of bytes taken: fewer than the payload has where a buffer is
+    /// full.
     fn write(&mut self, socket: StackSocket, payload: &Payload) -> u32;
 
     /// Command: appends what has arrived in order to `out`. Returns whether the peer's stream has ended there.
@@ -30,8 +33,8 @@ pub trait Stack: Send {
     /// Command: ends our stream.
     fn close(&mut self, now: Instant, socket: StackSocket);
 
-    /// Command: releases a socket, which is not named again. A connection that is not closed is given up. The stack keeps the
-    /// socket as long as its timers run (TIME-WAIT).
+    /// Command: releases a socket, which is not named again. A connection that is not closed is given up. The stack
+    /// keeps the socket as long as its timers run (TIME-WAIT).
     fn release(&mut self, now: Instant, socket: StackSocket);
 
     /// An IP packet has arrived.
@@ -49,8 +52,8 @@ pub trait Stack: Send {
     /// The phase of a connection.
     fn phase(&self, socket: StackSocket) -> Phase;
 
-    /// The stack's own counters of a connection. Only stacks whose packets are opaque have any: the segments of a TCP show
-    /// everything.
+    /// The stack's own counters of a connection. Only stacks whose packets are opaque have any: the segments of a TCP
+    /// show everything.
     fn counters(&self, _socket: StackSocket) -> Option<Counters> {
         None
     }
@@ -155,6 +158,8 @@ pub struct Setup {
     pub streams: Streams,
     /// The host's profile, for stacks that follow one.
     pub profile: Arc<tcp::Config>,
+    /// The host's settings of quinn, for that stack.
+    pub quinn: QuinnSettings,
     /// Whether [`Stack::take_records`] is called.
     pub records: bool,
 }

@@ -15,6 +15,7 @@ use workload::{Ends, ObservedRecord};
 
 use crate::arrived::Arrived;
 use crate::lasthop::read_segment;
+use crate::quinn::QuinnSettings;
 use crate::registry::StackId;
 use crate::stack::{Phase, Setup, Stack, StackSocket};
 use crate::unreachable;
@@ -32,7 +33,7 @@ pub struct StreamHost {
     connections: BTreeMap<ConnectionId, Connection>,
     next: u64,
     accepted: VecDeque<ConnectionId>,
-    /// Resets for those who ask for a port where nobody listens.
+    /// Resets for those who ask for a port where no program listens.
     resets: VecDeque<Vec<u8>>,
 }
 
@@ -77,13 +78,13 @@ struct Connection {
     profile: usize,
     /// Why a router or host on the way says that the peer cannot be reached.
     unreachable: Option<&'static str>,
-    /// Whether nobody asks for it any more; it stays while its timers run (TIME-WAIT).
+    /// Whether no program asks for it any more; it stays while its timers run (TIME-WAIT).
     is_forgotten: bool,
 }
 
 impl StreamHost {
-    /// A host with an address whose packets have at most `mtu` bytes. `records` says whether [`StreamHost::take_records`]
-    /// is asked for.
+    /// A host with an address whose packets have at most `mtu` bytes. `records` says whether
+    /// [`StreamHost::take_records`] is asked for.
     #[must_use]
     pub fn new(address: Ipv4Addr, mtu: Bytes, streams: Streams, records: bool) -> Self {
         Self {
@@ -122,7 +123,7 @@ impl StreamHost {
         self.listening = Some(Listening { port, profiles, accepted: 0 });
     }
 
-    /// The next connection that somebody has begun.
+    /// The next connection that a peer has begun.
     pub fn poll_accepted(&mut self) -> Option<ConnectionId> {
         self.accepted.pop_front()
     }
@@ -151,7 +152,7 @@ impl StreamHost {
         }
     }
 
-    /// Says that nobody will ask for a connection any more. It goes once its timers rest.
+    /// Releases a connection, which is not named again. It is removed once its timers rest.
     pub fn forget(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.is_forgotten = true;
@@ -236,6 +237,7 @@ impl StreamHost {
             mtu: self.mtu,
             streams: self.streams.below(&self.next.to_string()),
             profile: Arc::clone(profile),
+            quinn: QuinnSettings::DEFAULT,
             records: self.records,
         })
     }
@@ -340,7 +342,8 @@ impl StreamCounts {
     }
 }
 
-/// Whether a packet of ours (IPv4 without options) carries nothing but an acknowledgment: neither data nor SYN, FIN or RST.
+/// Whether a packet of ours (IPv4 without options) carries nothing but an acknowledgment: neither data nor SYN, FIN or
+/// RST.
 fn is_pure_ack(packet: &[u8]) -> bool {
     const DATA_OFFSET: usize = v4::HEADER_LEN + 12;
     const FLAGS: usize = v4::HEADER_LEN + 13;

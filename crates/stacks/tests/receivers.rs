@@ -104,8 +104,9 @@ fn every_byte_reaches_receivers_that_divide_or_repeat_over_a_link_that_loses() {
     }
 }
 
-/// quinn skips a packet number now and then, and takes an ACK of it for a breach of the protocol (RFC 9000 §21.4). It remembers
-/// the last one only: where the next was skipped before the ACK came, or the transfer ends before, nothing is noticed.
+/// quinn skips a packet number now and then, and takes an ACK of it for a breach of the protocol (RFC 9000 §21.4). It
+/// remembers the last one only: where the next was skipped before the ACK came, or the transfer ends before, nothing is
+/// noticed.
 #[test]
 fn one_that_is_ahead_is_found_out_under_nearly_every_seed() {
     let found_out = |seed: &u64| {

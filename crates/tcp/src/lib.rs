@@ -1,12 +1,13 @@
 //! The TCP endpoint, without input or output.
 //!
-//! [`Endpoint`] is one end of a connection: its user passes it the time and the segments that arrive, and it returns the
-//! segments to send and the time of its next timer. It never looks at a clock, a socket or a random number.
+//! [`Endpoint`] is one end of a connection: its user passes it the time and the segments that arrive, and it returns
+//! the segments to send and the time of its next timer. It never looks at a clock, a socket or a random number.
 //!
-//! Where to read: `state.rs` has all states and the changes between them; `receive.rs` is "a segment came
-//! in", `acknowledgment.rs` is what its ACK means for the sender, `send.rs` is "may I send?", `expire.rs` is
-//! "a timer ran out", each a list of named steps; `endpoint.rs` lists the rest of them. What differs between TCPs is plugged in, one folder an axis and one file an algorithm (see the crate `registry`):
-//! start with `congestion/reno.rs` and `recovery/reno.rs`.
+//! Where to read: `state.rs` has all states and the changes between them; `receive.rs` is "a segment came in",
+//! `acknowledgment.rs` is what its ACK means for the sender, `send.rs` is "may I send?", `expire.rs` is "a timer ran
+//! out", each a list of named steps; `endpoint.rs` lists the rest of them. What differs between TCPs is plugged in, one
+//! folder an axis and one file an algorithm (see the crate `registry`): start with `congestion/reno.rs` and
+//! `recovery/reno.rs`.
 //!
 //! This crate must never read a clock, draw a random number, or depend on links, hosts and files.
 

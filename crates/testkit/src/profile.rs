@@ -83,7 +83,8 @@ pub fn overridden(base: &Value, overrides: &Value) -> Value {
     Value::Object(merged)
 }
 
-/// Returns the choice `over` laid over the choice `under`: over the same algorithm it adds parameters, another it replaces.
+/// Returns the choice `over` laid over the choice `under`: over the same algorithm it adds parameters, another it
+/// replaces.
 fn chosen(under: &Value, over: &Value) -> Value {
     match (parameters_of(under), parameters_of(over)) {
         _ if name_of(under) != name_of(over) => over.clone(),

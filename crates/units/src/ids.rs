@@ -1,6 +1,7 @@
 //! Identities: a run numbers each kind of thing by a type of its own.
 //!
-//! An [`IdVec`] is a vector that only one of these types indexes, so that the number of a flow never finds a connection.
+//! An [`IdVec`] is a vector that only one of these types indexes, so that the number of a flow never finds a
+//! connection.
 
 use std::fmt;
 use std::marker::PhantomData;

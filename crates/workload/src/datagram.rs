@@ -14,8 +14,8 @@ pub struct OutgoingDatagram {
 }
 
 impl OutgoingDatagram {
-    /// The payload: the number, the time at which it was sent in nanoseconds of the run, then zeros, all cut to its length.
-    /// Of a number that does not fit, the low bytes remain.
+    /// The payload: the number, the time at which it was sent in nanoseconds of the run, then zeros, all cut to its
+    /// length. Of a number that does not fit, the low bytes remain.
     #[must_use]
     pub fn payload(&self) -> Vec<u8> {
         let length = self.size.0.saturating_sub(HEADERS) as usize;
@@ -33,8 +33,8 @@ pub const fn datagram_size(payload: usize) -> Bytes {
     Bytes(payload as u64 + HEADERS)
 }
 
-/// The number of a datagram. From a payload without room for all of it, the number nearest to the one that is expected, as
-/// receivers of RTP extend theirs (RFC 3550 §A.1).
+/// The number of a datagram. From a payload without room for all of it, the number nearest to the one that is expected,
+/// as receivers of RTP extend theirs (RFC 3550 §A.1).
 #[must_use]
 pub fn datagram_number(payload: &[u8], expected: u64) -> u64 {
     let bytes = &payload[..payload.len().min(NUMBER)];

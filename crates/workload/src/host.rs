@@ -17,8 +17,8 @@ pub trait HostTable {
 
 /// A host at which programs have ends: a stack in this process, a kernel's sockets, or a proxy for a host elsewhere.
 ///
-/// Order of calls: commands, and after each of them and after each input of the host [`ProgramHost::poll_event`] until it
-/// returns `None`. A proxy executes commands in their order, and a little later.
+/// Order of calls: commands, and after each of them and after each input of the host [`ProgramHost::poll_event`] until
+/// it returns `None`. A proxy executes commands in their order, and a little later.
 pub trait ProgramHost {
     /// Command: opens an end of a connection. It connects, or it waits for the one peer, whose host gets its command to
     /// connect after this. An end that waits may be opened again, for another peer.

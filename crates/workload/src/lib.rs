@@ -1,13 +1,13 @@
 //! Programs: what the two hosts of a flow do over their connections or with their datagrams.
 //!
-//! A [`Program`] is a state machine without input or output. It issues [`Command`]s and handles [`SocketEvent`]s, and it is
-//! the same object in virtual and in real time, over every stack.
+//! A [`Program`] is a state machine without input or output. It issues [`Command`]s and handles [`SocketEvent`]s, and
+//! it is the same object in virtual and in real time, over every stack.
 //!
 //! - `workloads/` has the programs, one file each, and the list of them.
-//! - `program.rs` is the interface of a program; `executor.rs` is that of a place that executes commands at both sides of a
-//!   flow. The World of `sim` is such a place.
-//! - `host.rs` is the interface of one host at which programs have ends: a stack in this process, a kernel's sockets, or a
-//!   proxy for a host on another machine. [`Runner`] runs a program over two such hosts, whichever they are.
+//! - `program.rs` is the interface of a program; `executor.rs` is that of a place that executes commands at both sides
+//!   of a flow. The World of `sim` is such a place.
+//! - `host.rs` is the interface of one host at which programs have ends: a stack in this process, a kernel's sockets,
+//!   or a proxy for a host on another machine. [`Runner`] runs a program over two such hosts, whichever they are.
 //! - `end.rs` is one end of a connection over any [`Socket`]; `datagram.rs` is the payload of datagrams.
 //! - `log.rs` and `outcome.rs` are the results of a program.
 //!

@@ -7,8 +7,8 @@ use units::FlowId;
 
 use crate::program::SocketId;
 
-/// The choice of a port for an end that connects. A capture that is searched for a connection finds one only, because each
-/// connection of a run has a port of its own, as long as there are enough.
+/// The choice of a port for an end that connects. A capture that is searched for a connection finds one only, because
+/// each connection of a run has a port of its own, as long as there are enough.
 #[derive(Clone, Debug)]
 pub enum PortChoice {
     /// The next port of all connections of this process.

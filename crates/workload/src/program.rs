@@ -31,8 +31,8 @@ pub trait Program: Debug + Send {
 
 /// The time from which a source computes its next wake-up, when it was due at `due` and is woken at `now`.
 ///
-/// In virtual time both are the same. A real machine wakes the source late; its schedule stays the same, or its rate would
-/// fall by the lateness of each packet. After a stall, or at a rate that the machine cannot reach, at most
+/// In virtual time both are the same. A real machine wakes the source late; its schedule stays the same, or its rate
+/// would fall by the lateness of each packet. After a stall, or at a rate that the machine cannot reach, at most
 /// [`MADE_UP_FOR`] is made up for.
 pub(crate) fn held_to_schedule(due: Instant, now: Instant) -> Instant {
     due.max(now - MADE_UP_FOR)
@@ -134,8 +134,8 @@ pub enum SocketEvent {
     },
     /// The connection is closed at both sides, or lost.
     Closed,
-    /// A datagram has arrived for the first time. Programs whose service has [feedback](crate::Service::feedback) get this
-    /// event, others do not.
+    /// A datagram has arrived for the first time. Programs whose service has [feedback](crate::Service::feedback) get
+    /// this event, others do not.
     DatagramReceived {
         /// The side that sent it.
         by: Side,

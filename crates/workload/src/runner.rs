@@ -1,11 +1,12 @@
 //! Runs a program over two hosts: wakes it, executes its commands, and gives it the events of both hosts.
 //!
-//! A program is woken at the time that it asked for, even if the driver comes a little later: in real time what it does at
-//! intervals keeps its mean rate, and happens as often as in virtual time. Events have the time at which they were seen.
+//! A program is woken at the time that it asked for, even if the driver comes a little later: in real time what it does
+//! at intervals keeps its mean rate, and happens as often as in virtual time. Events have the time at which they were
+//! seen.
 //!
-//! Where the hosts are on two machines, each machine has a runner with a copy of the program, and a proxy stands for the
-//! host elsewhere. A copy may get an event of the other side late; it is then woken at the times at which the other copy
-//! was woken, and does the same.
+//! Where the hosts are on two machines, each machine has a runner with a copy of the program, and a proxy stands for
+//! the host elsewhere. A copy may get an event of the other side late; it is then woken at the times at which the other
+//! copy was woken, and does the same.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddrV4;
@@ -129,8 +130,8 @@ impl Runner {
         self.program.is_done() && self.state.open.is_empty()
     }
 
-    /// Whether the program is done, its connections are closed, and its datagrams have arrived. `is_lost` returns whether
-    /// the datagrams that have not arrived are lost; its argument is when the last one was sent or arrived.
+    /// Whether the program is done, its connections are closed, and its datagrams have arrived. `is_lost` returns
+    /// whether the datagrams that have not arrived are lost; its argument is when the last one was sent or arrived.
     #[must_use]
     pub fn is_done(&self, is_lost: &dyn Fn(Instant) -> bool) -> bool {
         let arriving = self.state.log.outstanding() > 0 && !is_lost(self.state.last_datagram);
@@ -168,8 +169,8 @@ impl Runner {
         Execution { state: &mut self.state, now, hosts }.send_datagram(by, size);
     }
 
-    /// Wakes the program, and handles the events of both hosts, until there is nothing more to do. What was due before an
-    /// event happens before it. Returns whether there was anything.
+    /// Wakes the program, and handles the events of both hosts, until there is nothing more to do. What was due before
+    /// an event happens before it. Returns whether there was anything.
     pub fn advance(&mut self, now: Instant, hosts: &mut dyn HostTable) -> bool {
         let mut did = false;
         loop {
@@ -388,6 +389,6 @@ impl Executor for Execution<'_> {
 
 /// The number of times that a program is woken before others have their turn.
 const BATCH: usize = 64;
-/// The largest lateness at which a program is given the time that it asked for; beyond it, it is given the present time.
-/// On a machine that cannot send as fast as the program wants to, the program would otherwise never end.
+/// The largest lateness at which a program is given the time that it asked for; beyond it, it is given the present
+/// time. On a machine that cannot send as fast as the program wants to, the program would otherwise never end.
 const LONGEST_LAG: Duration = Duration::from_millis(500);

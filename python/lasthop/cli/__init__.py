@@ -61,6 +61,9 @@ _COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.
 _FOR_PROGRAMS = {"live-part": ("lasthop.cli.live_part", "")}
 """Commands that lasthop starts itself, absent from the help."""
 
+_PACKAGES = ("matplotlib", "numpy", "pyarrow")
+"""What only some commands load: an installation of `click` and `rich` alone runs, and says what the others need."""
+
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
 """Exit statuses of a command that a signal stopped, as shells report them."""
@@ -123,7 +126,7 @@ def cli() -> None:
 
     \b
     Examples:
-      lasthop run scenarios/quickstart.toml --json
+      lasthop run quickstart --json
       lasthop run quickstart --out results/quickstart
       lasthop plot results/quickstart time-sequence
       lasthop study sarolahti2000 --only 14
@@ -153,6 +156,12 @@ def _status_of(command: Callable[[], object]) -> int:
     except (click.Abort, KeyboardInterrupt) as stop:
         _complain("stopped")
         return TERMINATED if isinstance(stop.__cause__ or stop, _Terminated) else INTERRUPTED
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _PACKAGES:
+            raise
+        _complain(f"this needs {package}, which is not installed — pip install {package}")
+        return 1
     except MemoryError:
         _complain("out of memory: record fewer tables, give flows fewer bytes or queues a lower limit")
         return 1

@@ -10,7 +10,11 @@ from lasthop.real_time.calibration import calibrate as measure
 
 
 @click.command(name="doctor")
-@click.option("--calibrate", is_flag=True, help="Measure the fastest link of a real-time run; takes some seconds.")
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Measure the fastest link of a real-time run, and its stalls; takes seconds.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(calibrate: bool, as_json: bool) -> None:
     """Check what real-time runs, captures and pictures need.

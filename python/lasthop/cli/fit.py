@@ -51,13 +51,14 @@ def command(
     gives less.
 
     The same transfer is then run over the fitted link, and the error is printed. --out writes the link as a scenario;
-    --set then shows what BBR, or FQ-CoDel, would have done.
+    --set then shows what BBR, or FQ-CoDel, would have done, and `shell`, `fetch` and `router` take it as a link.
 
     \b
     Examples:
       lasthop fit server.pcapng phone.pcapng --out my-link.toml
       lasthop run my-link.toml --set hosts.server.profile=linux-6-bbr
       lasthop run my-link.toml --set links.lasthop.down.queue.discipline=fq-codel
+      lasthop shell --link my-link.toml
     """
     from lasthop.fitting import fit, rerun, scenario_text
 
@@ -80,7 +81,7 @@ def _write(out: Path, text: str) -> None:
         out.write_text(text)
     except OSError as error:
         raise InputError(f"cannot write here: {error.strerror}", file=str(out), help="choose --out") from error
-    remark(f"wrote {out}; now: lasthop run {out} --out results/{out.stem}")
+    remark(f"wrote {out}; now: lasthop run {out} --out results/{out.stem}, or lasthop shell --link {out}")
 
 
 def _print(found: Fit) -> None:

@@ -16,6 +16,8 @@ _LIBRARY: dict[str, tuple[Kind, str]] = {
     "profiles": ("profiles", "named TCPs of the library"),
     "scenarios": ("scenarios", "small files, each with one effect to see"),
     "studies": ("studies", "documents whose experiments are repeated"),
+    "scripts": ("scripts", "packetdrill scripts of ours"),
+    "documents": ("documents", "what is to be read: tutorial, recipes, reference; `lasthop show tutorial`"),
 }
 _REGISTRIES = {str(registry["name"]): registry for registry in json.loads(_native.registries())}
 _ALGORITHMS = "algorithms"

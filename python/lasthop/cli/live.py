@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,16 @@ from lasthop.cli.options import JSON, OVERRIDES, RESULT_FOLDER, SEED
 from lasthop.cli.real_time_tables import print_beside_virtual, print_real_time
 from lasthop.cli.summary import print_summary
 from lasthop.errors import InputError, RunError
-from lasthop.experiments.real_against_virtual import Compared, compare_runs, measures_of
+from lasthop.experiments.real_against_virtual import (
+    Compared,
+    Measured,
+    Runs,
+    compare_runs,
+    measures_of,
+    untainted_runs,
+)
 from lasthop.real_time.calibration import beyond_calibration
-from lasthop.real_time.kernel_settings import congestion_control
+from lasthop.real_time.kernel_profiles import Beside, beside
 from lasthop.real_time.live import Program, live_result
 from lasthop.real_time.machines import placement_of
 from lasthop.results.run import Run, RunResult
@@ -42,7 +47,9 @@ ROUND_TRIPS = "packets"
 )
 @SEED
 @OVERRIDES
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Number of runs in real time.")
+@click.option(
+    "--repeat", type=click.IntRange(1), default=1, show_default=True, help="Number of untainted runs in real time."
+)
 @RESULT_FOLDER
 @JSON
 def command(
@@ -58,9 +65,11 @@ def command(
     """Run the scenario FILE in real time: each host is a network namespace with this kernel's TCP, and the links are
     those of `lasthop run`. A COMMAND runs instead of the file's flows, in the first host that no --in names.
 
-    Every workload runs between kernels, with the random numbers that it draws in virtual time. Throughput, losses and
-    round trips are printed beside those of the same scenario in virtual time, with a warning if the two differ by more
-    than the kernel varies from run to run; --repeat measures that.
+    Every workload runs between kernels, with the random numbers that it draws in virtual time. Sockets have the
+    congestion control of their host's profile, where this kernel has it (`live.congestion` sets another). Throughput,
+    losses and round trips are printed beside those of the same scenario in virtual time, in which hosts have the
+    profile that the kernel is, with a warning if the two differ; --repeat measures how far the kernel varies from run
+    to run, with as many runs that are not tainted.
 
     Packets are released by the wall clock, and their lateness is reported. A run is marked as tainted if a release was
     over 10 ms late (`live.tainted_from` sets another bound), or if a device or a socket dropped a packet. `lasthop
@@ -72,12 +81,12 @@ def command(
       lasthop live quickstart
       lasthop live quickstart --repeat 5
       lasthop live live-workloads --out results/live
-      lasthop live scenarios/quickstart.toml --json --out results/live
+      lasthop live quickstart --json --out results/live
       lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
       lasthop live quickstart --in server 'python3 -m http.server 80' -- sh -c 'curl -s $LASTHOP_ADDRESS_SERVER'
 
     A host or a link with `at = "ssh://machine"` is on that machine: lasthop of the same version is started there by
-    ssh, and packets travel as IP in UDP (docs/recipes/several-machines.md).
+    ssh, and packets travel as IP in UDP (lasthop show recipes/several-machines).
 
     A COMMAND that fails makes the run fail (status 1); its own status is in the summary. --out keeps its output.
     """
@@ -88,10 +97,11 @@ def command(
     _warn_of_fast_links(scenario)
     others = [(host, shlex.split(words)) for host, words in programs]
     is_compared = not program and not _has_program(scenario)
-    summary, measures = _first(metered, program, others, out, is_compared, as_json)
-    measures += [_again(metered, others) for _ in range(repeat - 1)]
-    compared = compare_runs(measures, _measures(run(_without_kernels(metered)))) if measures else []
-    _print(summary, compared, scenario, as_json)
+    summary, first = _first(metered, program, others, out, is_compared, as_json)
+    runs = untainted_runs(first, lambda: _again(metered, others), repeat) if first else Runs()
+    other = beside(metered, summary["kernel"]["flows"])
+    compared = compare_runs(runs.measures, _measures(run(other.scenario))) if first else []
+    _print(summary, compared, other, runs, as_json)
     if out is not None:
         remark(f"wrote {out}")
     fail_with(summary.get("command"))
@@ -104,13 +114,13 @@ def _first(
     out: Path | None,
     is_compared: bool,
     as_json: bool,
-) -> tuple[Mapping[str, Any], list[dict[str, float]]]:
+) -> tuple[Mapping[str, Any], Measured | None]:
     """Return the summary of the run that is shown, and its measures if it is compared with virtual time."""
     with live_result(scenario, command=program, programs=others, out=out, quiet_output=as_json) as result:
         if not as_json:
             print_summary(result.summary)
             print_real_time(result.summary)
-        return result.summary, [_measures(result)] if is_compared else []
+        return result.summary, _measured(result) if is_compared else None
 
 
 def _warn_of_fast_links(scenario: Scenario) -> None:
@@ -119,20 +129,22 @@ def _warn_of_fast_links(scenario: Scenario) -> None:
             warn(too_fast)
 
 
-def _again(scenario: Scenario, programs: Sequence[Program]) -> dict[str, float]:
+def _again(scenario: Scenario, programs: Sequence[Program]) -> Measured:
     """Run the scenario in real time once more, and return its measures."""
     with live_result(scenario, programs=programs, quiet_output=True) as result:
-        return _measures(result)
+        return _measured(result)
 
 
-def _print(summary: Mapping[str, Any], compared: list[Compared], scenario: Scenario, as_json: bool) -> None:
+def _measured(result: RunResult) -> Measured:
+    return Measured(_measures(result), tuple(result.summary["tainted_by"]))
+
+
+def _print(summary: Mapping[str, Any], compared: list[Compared], other: Beside, runs: Runs, as_json: bool) -> None:
     """Print the summary with the comparison as JSON, or the comparison below the tables of the summary."""
-    control = congestion_control(scenario)
     if as_json:
-        print_json({**summary, **_as_json(compared, control)})
+        print_json({**summary, **_as_json(compared, other, runs)})
     elif compared:
-        profiles = dict.fromkeys(str(host["profile"] or host["stack"]) for host in _hosts(scenario))
-        print_beside_virtual(compared, control, list(profiles))
+        print_beside_virtual(compared, other, runs)
 
 
 def _metered(file: str, scenario: Scenario, overrides: tuple[str, ...], seed: int | None) -> Scenario:
@@ -141,12 +153,6 @@ def _metered(file: str, scenario: Scenario, overrides: tuple[str, ...], seed: in
     listed = ", ".join(f'"{table}"' for table in tables)
     added = ("measure.links=true", f"record.tables=[{listed}]")
     return load_scenario(file, overrides=(*overrides, *added), seed=seed)
-
-
-def _without_kernels(scenario: Scenario) -> Scenario:
-    """Return the scenario for virtual time, with lasthop's TCP in the hosts that have the kernel's stack."""
-    ours = [{**host, "stack": "lasthop"} if host.get("stack") == "kernel" else host for host in _hosts(scenario)]
-    return replace(scenario, json=json.dumps({**scenario.specification, "hosts": ours}))
 
 
 def _has_program(scenario: Scenario) -> bool:
@@ -163,8 +169,14 @@ def _measures(result: Run | RunResult) -> dict[str, float]:
     return measures_of(result.summary, result.table(ROUND_TRIPS))
 
 
-def _as_json(compared: list[Compared], control: str) -> dict[str, Any]:
-    return {"congestion_control": control, "beside_virtual": [one.to_json() for one in compared]}
+def _as_json(compared: list[Compared], other: Beside, runs: Runs) -> dict[str, Any]:
+    return {
+        "congestion_control": ", ".join(other.controls),
+        "compared_with": list(other.profiles),
+        "compared_remarks": list(other.remarks),
+        "runs": runs.to_json(),
+        "beside_virtual": [one.to_json() for one in compared],
+    }
 
 
 def fail_with(ended: Mapping[str, Any] | None) -> None:

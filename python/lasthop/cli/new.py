@@ -104,8 +104,8 @@ def _asked(question: str, kind: catalogue.Kind, default: str) -> str:
 def scenario_text(answers: Answers) -> str:
     """Return the text of the file."""
     return f"""\
-# What this shows, and where to look. docs/reference/scenario.md describes each key; any key can be changed on the
-# command line: lasthop run {answers.name}.toml --set links.lasthop.down.queue.discipline=codel
+# What this shows, and where to look. `lasthop show reference/scenario` describes each key; any key can be
+# changed on the command line: lasthop run {answers.name}.toml --set links.lasthop.down.queue.discipline=codel
 name = "{answers.name}"
 
 # `lasthop list profiles` names the TCPs; `lasthop show {answers.server}` shows one with its sources.
@@ -169,7 +169,7 @@ def _own_link_text(answers: Answers) -> str:
     delay, queue = answers.delay or DELAY, answers.queue or QUEUE
     one = f'{{ rate = "{answers.rate}", propagation = "{delay}", queue = {{ limit = "{queue}" }} }}'
     return f"""\
-# The direction "down" leads from the first to the second. docs/reference/link.md has all keys of a link.
+# The direction "down" leads from the first to the second. `lasthop show reference/link` has all keys of a link.
 [[links]]
 name = "lasthop"
 between = ["server", "mobile"]

@@ -34,7 +34,8 @@ LINKS: Final = click.option(
     multiple=True,
     metavar="PRESET|FILE",
     shell_complete=completing("presets"),
-    help="A link of `lasthop list links`, or a file like one; down leads to the client. Repeat for links in series.",
+    help="A link of `lasthop list links`, a file like one, or a scenario with one link; down leads to the client. "
+    "Repeat for links in series.",
 )
 
 

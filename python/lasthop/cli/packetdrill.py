@@ -5,16 +5,18 @@ from __future__ import annotations
 import click
 
 from lasthop.cli.console import complain, print_json, print_line, remark
+from lasthop.cli.names import completing
 from lasthop.errors import InputError
 from lasthop.packetdrill import Refusal, ScriptResult, run_scripts
 
 
 @click.command(name="packetdrill")
-@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=completing("scripts"))
 @click.option("--profile", default="linux-6", show_default=True, help="The TCP under test, of `lasthop list profiles`.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(files: tuple[str, ...], profile: str, as_json: bool) -> int:
-    """Run unmodified packetdrill scripts in virtual time against the TCP of a profile.
+    """Run unmodified packetdrill scripts in virtual time against the TCP of a profile. FILE is a path, or a name of
+    `lasthop list scripts`.
 
     System calls, segments with their options, kernel settings (sysctl) and assertions on tcp_info are those of
     packetdrill. Outgoing segments are compared as packetdrill does, with large sends joined. A setting that no key of a
@@ -23,8 +25,8 @@ def command(files: tuple[str, ...], profile: str, as_json: bool) -> int:
 
     \b
     Examples:
-      lasthop packetdrill scripts/packetdrill/passes/*.pkt --profile sack-6675
-      lasthop packetdrill fast-retransmit.pkt --profile freebsd-14 --json
+      lasthop packetdrill fast_retransmit --profile sack-6675
+      lasthop packetdrill mine.pkt --profile freebsd-14 --json
     """
     results, refused = run_scripts(files, profile)
     if as_json:

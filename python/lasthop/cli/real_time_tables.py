@@ -6,22 +6,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lasthop.cli.console import print_line, print_table, warn
-from lasthop.experiments.real_against_virtual import Compared, differing
+from lasthop.experiments.real_against_virtual import Compared, Runs, differing
+from lasthop.real_time.kernel_profiles import Beside
 
 
 def print_real_time(summary: Mapping[str, Any]) -> None:
     """Print the kernel under test, the lateness of its packets, and why the run is tainted, if it is."""
     late, kernel = summary["lateness"], summary["kernel"]
-    control = kernel["congestion"] or "as the machine has it"
+    controls = dict.fromkeys(flow["congestion"] for flow in kernel["flows"])
+    control = ", ".join(controls) or kernel["congestion"] or "as the machine has it"
     print_line(f"\n{kernel['version']}, congestion control {control}")
     print_line(
         f"Packets were released {late['p50_ms']:.3f} ms late (median), {late['p99_ms']:.3f} ms (99 of 100), "
         f"{late['max_ms']:.3f} ms (at most)"
     )
+    if count := summary["driver"]["stalls"]["count"]:
+        print_line(
+            f"The emulator was held up {count} times for over {summary['driver']['stall_from_ms']:g} ms, "
+            f"at most {summary['driver']['stalls']['longest'][0]['length_ms']:.1f} ms"
+        )
     for reason in summary["tainted_by"]:
         print_line(f"TAINTED: {reason}.")
     if summary["tainted_by"]:
-        print_line("Run it again on a machine with less to do.")
+        print_line("This run does not count: run it again; --repeat makes as many runs as it takes.")
     elif dropped := summary["outside"]["device_drops"] + summary["outside"]["socket_drops"]:
         print_line(f"{dropped} packets were dropped at devices and sockets, fewer than live.tainted_from_drops.")
     for machine in summary.get("machines", ()):
@@ -45,17 +52,36 @@ def _print_machine(machine: Mapping[str, Any]) -> None:
     )
 
 
-def print_beside_virtual(compared: Sequence[Compared], congestion: str, profiles: Sequence[str]) -> None:
+def print_beside_virtual(compared: Sequence[Compared], other: Beside, runs: Runs) -> None:
     """Print runs in real time beside the same scenario in virtual time, and warn of measures that differ."""
-    runs = max((len(one.real) for one in compared), default=0)
-    several = f"{runs} runs" if runs > 1 else "1 run; --repeat measures how far runs vary"
-    print_line(f"\nThe kernel's {congestion} ({several}) against {', '.join(profiles)} in virtual time:")
+    count = len(runs.measures)
+    several = f"{count} runs" if count > 1 else "1 run; --repeat measures how far runs vary"
+    names = ", ".join(other.controls) or "TCP"
+    print_line("")
+    for remark in other.remarks:
+        print_line(remark)
+    print_line(f"The kernel's {names} ({several}) against {', '.join(other.profiles)} in virtual time:")
     rows = [
         [one.measure.says, one.mean, *_range_of(one), one.virtual, "differs" if one.differs else ""] for one in compared
     ]
     print_table(None, ["", "real", "from", "to", "virtual", ""], rows)
+    _print_tainted(runs)
     if differ := differing(compared):
-        warn(f"real and virtual differ by more than the kernel does from run to run: {', '.join(differ)}")
+        warn(_difference(", ".join(differ), count))
+
+
+def _print_tainted(runs: Runs) -> None:
+    """Print how many runs were tainted, and why the first one was."""
+    if runs.are_tainted:
+        warn(f"every run was tainted ({runs.made}): the comparison is of these")
+    elif runs.tainted:
+        print_line(f"{len(runs.tainted)} of {runs.made} runs were tainted and are left out: {runs.tainted[0]}.")
+
+
+def _difference(measures: str, runs: int) -> str:
+    if runs > 1:
+        return f"real and virtual differ by more than the kernel does from run to run: {measures}"
+    return f"real and virtual differ in {measures}; one run does not show how far the kernel varies: --repeat 5 does"
 
 
 def _range_of(one: Compared) -> tuple[float | None, float | None]:

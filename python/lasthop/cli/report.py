@@ -13,7 +13,8 @@ from lasthop.cli.console import remark
 @click.argument("results", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RESULT…")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The page [RESULT/report.html].")
 def command(results: tuple[Path, ...], out: Path | None) -> None:
-    """Write one self-contained page of RESULT, a folder that `lasthop run` or `live` wrote with --out.
+    """Write one self-contained page of RESULT, a folder that `lasthop run` or `live` wrote with --out, or one that has
+    such folders, as of `fetch`.
 
     The page needs no network. It has the summary, and the time-sequence diagram, windows, round trips and queues on one
     time axis, which zoom together. Of several results it shows one at a time, and the figures of all side by side.
@@ -25,8 +26,9 @@ def command(results: tuple[Path, ...], out: Path | None) -> None:
     """
     from lasthop.report import write_report
     from lasthop.results import open_run
+    from lasthop.results.folder import results_in
 
-    runs = [open_run(result) for result in results]
+    runs = [open_run(one) for result in results for one in results_in(result)]
     target = out or results[0] / "report.html"
     write_report(runs, target)
     remark(f"wrote {target}")

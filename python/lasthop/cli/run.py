@@ -48,7 +48,7 @@ def command(
     \b
     Examples:
       lasthop run quickstart
-      lasthop run scenarios/quickstart.toml --json
+      lasthop run quickstart --json
       lasthop run quickstart --seed 2 --out results/quickstart-2
       lasthop run gilbert-elliott --replications 20
       lasthop run quickstart --set links.lasthop.down.rate="1 Mbit/s" --set flows.download.bytes="200 kB"

@@ -128,7 +128,8 @@ class _Connections:
         if self.as_json:
             print_json({"gain": gain.to_json()})
         else:
-            print_line(f"{self.profiles[0]} against {self.profiles[1]}: {gain.in_words()}")
+            words = gain.in_words("a client that fetches more often")
+            print_line(f"{self.profiles[0]} against {self.profiles[1]}: {words}")
 
 
 def _in_words(told: dict[str, Any], flow: dict[str, Any]) -> str:

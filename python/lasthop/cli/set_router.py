@@ -25,7 +25,8 @@ def command(name: str, overrides: tuple[str, ...], as_json: bool) -> None:
     \b
     Examples:
       lasthop set lab links.lasthop.down.rate="1 Mbit/s"
-      lasthop set lab links.lasthop.down.propagation="80 ms" links.lasthop.down.error.independent.drop=0.01
+      lasthop set lab links.lasthop.down.propagation="80 ms" links.lasthop.down.queue.limit="20 packets"
+      lasthop set lab 'links.lasthop.down.errors={ effect = "drop", probability = 0.01 }'
     """
     answer = _asked(name, json.dumps({"set": list(overrides)}))
     if not answer["ok"]:

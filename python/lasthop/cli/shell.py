@@ -25,7 +25,7 @@ from lasthop.scenario.links import scenario_of_links
     required=True,
     metavar="PRESET|FILE",
     shell_complete=completing("presets"),
-    help="A link of `lasthop list links`, or a file like one; repeat the option for links in series.",
+    help="A link of `lasthop list links`, a file like one, or a scenario with one link; repeat it for links in series.",
 )
 @click.option("--outside", metavar="COMMAND", help="Run COMMAND at the far end until the program ends.")
 @SEED
@@ -54,7 +54,7 @@ def command(
       lasthop shell --link gsm-9600 --outside 'python3 -m http.server 8000' \\
           -- sh -c 'curl -s $LASTHOP_GATEWAY:8000/README.md'
       lasthop shell --link lte --link geo-satellite -- ping -c 3 192.0.2.1
-      lasthop shell --link lte -- lasthop shell --link wifi -- ping -c 3 $LASTHOP_OUTSIDE
+      lasthop shell --link lte -- lasthop shell --link wifi -- sh -c 'ping -c 3 $LASTHOP_OUTSIDE'
     """
     scenario = scenario_of_links(links, overrides=overrides, seed=seed)
     words = list(program) or [os.environ.get("SHELL", "/bin/sh")]

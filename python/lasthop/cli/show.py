@@ -18,6 +18,8 @@ _KINDS: dict[catalogue.Kind, str] = {
     "profiles": "profile",
     "presets": "link",
     "studies": "study",
+    "scripts": "packetdrill script",
+    "documents": "document",
 }
 
 
@@ -33,18 +35,20 @@ class Shown:
 
 
 @click.command(name="show")
-@click.argument("name", shell_complete=completing("scenarios", "profiles", "presets", "studies"))
+@click.argument("name", shell_complete=completing(*_KINDS))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def command(name: str, as_json: bool) -> None:
     """Show NAME: a scenario, a profile, a link or a study of the library with its sources, or an algorithm, a queue, a
     workload or any other name of `lasthop list`, with an example, its source, and its keys with units and defaults.
-    A name with several meanings shows each of them.
+    Documents have names too: tutorial, recipes/which-queue, reference/scenario. A name with several meanings shows each
+    of them.
 
     \b
     Examples:
       lasthop show lte
       lasthop show cubic
       lasthop show codel
+      lasthop show reference/scenario
     """
     found = [*_files(name), *_entries(name)]
     if not found:

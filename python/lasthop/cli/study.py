@@ -54,7 +54,7 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Run on the workers of this Dask scheduler (tcp://host:8786, or local to start one). Needs lasthop[cluster].",
+    help="Run on the workers of this Dask scheduler (tcp://host:8786, or local to start one). Needs Dask.",
 )
 @click.option("--figures", is_flag=True, help="Also draw the document's own figures.")
 @click.option(
@@ -89,7 +89,7 @@ def command(
     Examples:
       lasthop study sarolahti2000 --only 14
       lasthop study sarolahti2000 --only 15,16 --jobs 2 --json
-      lasthop study studies/sarolahti2000 --replications 5 --out results/quick
+      lasthop study sarolahti2000 --only 14 --replications 6 --out results/quick
       lasthop study all --figures --out results/all     (one page, index.html)
     """
     if study == EVERY:

@@ -7,6 +7,7 @@ an arriving packet, `- BYTES DELAY` a departing one, with its time in the queue 
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from lasthop import _native
 from lasthop.errors import InputError, naming
 from lasthop.exchange.file_format import Format, Result, Written, file_name
 from lasthop.plots.columns import Columns
@@ -29,7 +31,11 @@ MS: Final = 1e6
 
 
 def files(result: Result) -> Iterator[Written]:
-    """Yield one log for each link direction with packets. Only mm-link itself logs opportunities."""
+    """Yield one log for each link direction with packets.
+
+    Its opportunities are those of the link without packets, as `lasthop trace` has them; a direction without a rate,
+    or a path that was not a link of ours, has none.
+    """
     packets = columns_of(result.source, "packets")
     places = dict.fromkeys(zip(packets.texts("link"), packets.texts("direction"), strict=True))
     for link, direction in places:
@@ -39,8 +45,20 @@ def files(result: Result) -> Iterator[Written]:
             f"# command line: lasthop export ({result.source.name})\n"
             f"# init timestamp: 0\n# base timestamp: 0\n"
         )
-        lines = "".join(f"{text}\n" for _, text in sorted(_events(here), key=lambda event: event[0]))
+        events = [*_opportunities(result, f"{link}.{direction}"), *_events(here)]
+        lines = "".join(f"{text}\n" for _, text in sorted(events, key=lambda event: event[0]))
         yield Written(f"{file_name(f'{link}.{direction}')}.log", head + lines)
+
+
+def _opportunities(result: Result, link: str) -> Iterator[tuple[float, str]]:
+    """Time in nanoseconds, and the line, of each opportunity to send until the run's end."""
+    seconds = float(result.summary["stopped_s"])
+    try:
+        trace = _native.link_trace(json.dumps(result.specification), link, seconds)
+    except InputError:
+        return
+    for line in trace.splitlines():
+        yield int(line) * MS, f"{line} # {OPPORTUNITY_BYTES}"
 
 
 def _events(packets: Columns) -> Iterator[tuple[float, str]]:
@@ -140,7 +158,8 @@ def trace_of_log(log: Log) -> str:
     """
     if not log.opportunities_ms:
         raise InputError(
-            "the log has no opportunities to send (lines TIME # BYTES)", help="give a log of mm-link itself"
+            "the log has no opportunities to send (lines TIME # BYTES)",
+            help="give a log of mm-link itself, or of `lasthop export` for a link with a rate",
         )
     return "".join(f"{time}\n" for time in log.opportunities_ms)
 

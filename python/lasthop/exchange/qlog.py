@@ -3,6 +3,9 @@
 The main schema is draft-ietf-quic-qlog-main-schema-03, the events are those of draft-ietf-quic-qlog-quic-events-02 §4
 and §6, with TCP as the protocol. Packets are numbered as in the tables: a retransmission is another packet, as in QUIC,
 and the packet that it replaces is declared lost at that time. Times are milliseconds.
+
+A connection of quinn has the datagrams that its host sent and received, and what its congestion control decided; its
+frames are not in the tables, and neither are the numbers of the packets that it declared lost.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ def files(result: Result) -> Iterator[Written]:
 
 def _log(result: Result, connection: OneConnection) -> dict[str, Any]:
     flow = FlowTables(connection.tables, connection.flow)
-    events = sorted(_events(connection, flow), key=lambda event: event[0])
+    quic = _is_quic(result, flow.sender)
+    found = _of_quic(connection, flow) if quic else _events(connection, flow)
+    events = sorted(found, key=lambda event: event[0])
     return {
         "qlog_version": VERSION,
         "qlog_format": "JSON",
@@ -46,7 +51,7 @@ def _log(result: Result, connection: OneConnection) -> dict[str, Any]:
             {
                 "vantage_point": {"name": flow.sender, "type": "server"},
                 "common_fields": {
-                    "protocol_type": ["TCP"],
+                    "protocol_type": ["QUIC" if quic else "TCP"],
                     "time_format": "relative",
                     "reference_time": 0,
                     "group_id": connection.file_stem,
@@ -56,6 +61,21 @@ def _log(result: Result, connection: OneConnection) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _is_quic(result: Result, host: str) -> bool:
+    hosts = result.specification.get("hosts", ())
+    return any(each.get("name") == host and each.get("stack") == "quinn" for each in hosts)
+
+
+def _of_quic(connection: OneConnection, flow: FlowTables) -> Iterator[Event]:
+    rows = Columns("segments", connection.tables.table("segments")).equal("host", flow.sender)
+    columns = (rows.numbers(name) for name in ("time_ns", "seq", "len"))
+    for way, time, number, length in zip(rows.texts("direction"), *columns, strict=True):
+        name = "transport:packet_sent" if way == "sent" else "transport:packet_received"
+        yield int(time), name, {"header": _header(number), "raw": {"length": int(length)}}
+    if "tcp" in connection.tables.table_names:
+        yield from _decisions(flow.decisions())
 
 
 def _events(connection: OneConnection, flow: FlowTables) -> Iterator[Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,7 @@ from lasthop.errors import InputError, naming
 from lasthop.exchange import csv_tables, flent, mahimahi, qlog, xplot
 from lasthop.exchange.file_format import Format, Result
 from lasthop.plots.source import check_tables
+from lasthop.results import open_run
 
 if TYPE_CHECKING:
     from lasthop.results import Run, RunResult
@@ -17,12 +19,18 @@ if TYPE_CHECKING:
 FORMATS: Final[tuple[Format, ...]] = (csv_tables.FORMAT, xplot.FORMAT, flent.FORMAT, qlog.FORMAT, mahimahi.FORMAT)
 
 
-def export(run: Run | RunResult, format: str, folder: str | Path) -> list[Path]:
-    """Write a run's tables to `folder` in the format of another tool, and return the files.
+def export(run: Run | RunResult | str | PathLike[str], format: str, folder: str | PathLike[str]) -> list[Path]:
+    """Write the tables of a run, or of a result's folder, to `folder` in the format of another tool; return the files.
 
     Raises InputError for an unknown format, if a table that the format needs is missing, or if there is nothing to
     write.
+
+    >>> import lasthop
+    >>> sorted(path.name for path in lasthop.export(lasthop.run("quickstart"), "csv", "csv"))
+    ['flows.csv', 'packets.csv', 'queue.csv', 'segments.csv', 'tcp.csv']
     """
+    if isinstance(run, str | PathLike):
+        run = open_run(run)
     chosen = _format_of(format)
     check_tables(run, chosen.id, chosen.needs)
     target = Path(folder)

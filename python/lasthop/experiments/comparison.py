@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,10 +89,15 @@ Measures = Mapping[tuple[str, str], Value]
 """The measures of a result: values by flow, link or case, and measure."""
 
 
-def compare(folders: Sequence[str | Path]) -> Comparison:
+def compare(folders: Sequence[str | PathLike[str]]) -> Comparison:
     """Compare the results in two or more folders with the first of them.
 
     Raises InputError if a folder is no result, or the results are of different kinds or have no measure in common.
+
+    >>> import lasthop
+    >>> _ = lasthop.run_to_folder("quickstart", "results/seed-2", overrides={"flows.download.bytes": "500 kB"})
+    >>> [row.measure for row in lasthop.compare(["results/quickstart", "results/seed-2"]).differences][:2]
+    ['throughput_Bps', 'elapsed_s']
     """
     if len(folders) < 2:
         raise InputError("a comparison takes two results", help="name another folder")

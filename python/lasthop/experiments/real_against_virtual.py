@@ -7,7 +7,7 @@ mean than a tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -76,6 +76,51 @@ class Compared:
             "virtual": self.virtual,
             "differs": self.differs,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The measures of a run in real time, and why it is tainted, if it is."""
+
+    measures: dict[str, float]
+    tainted_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs in real time."""
+
+    measures: tuple[dict[str, float], ...] = ()
+    """Those that are compared: the untainted ones, or all if all are tainted."""
+    tainted: tuple[str, ...] = ()
+    """The reasons of the tainted ones, one for each."""
+    made: int = 0
+
+    @property
+    def are_tainted(self) -> bool:
+        """Whether all runs are tainted."""
+        return 0 < self.made == len(self.tainted)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers of runs as a JSON object."""
+        return {"made": self.made, "untainted": self.made - len(self.tainted), "tainted_by": list(self.tainted)}
+
+
+MOST_TRIES: Final = 3
+"""Runs that are made for each one that is asked for, at most: a machine that taints more is too busy."""
+
+
+def untainted_runs(first: Measured, again: Callable[[], Measured], wanted: int) -> Runs:
+    """Return as many untainted runs as are wanted, `first` among them; at most `MOST_TRIES` times as many are made.
+
+    If one is wanted, only the first is made, tainted or not.
+    """
+    runs = [first]
+    while wanted > 1 and len(runs) < MOST_TRIES * wanted and sum(not run.tainted_by for run in runs) < wanted:
+        runs.append(again())
+    good = [run.measures for run in runs if not run.tainted_by]
+    tainted = tuple("; ".join(run.tainted_by) for run in runs if run.tainted_by)
+    return Runs(tuple(good or [run.measures for run in runs]), tainted, len(runs))
 
 
 def compare_runs(real: Sequence[Mapping[str, float]], virtual: Mapping[str, float]) -> list[Compared]:

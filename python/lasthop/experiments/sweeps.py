@@ -9,10 +9,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from html import escape
 from itertools import product
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,20 +23,22 @@ from lasthop.entry_points import entry_point
 from lasthop.errors import InputError, RunError, naming
 from lasthop.experiments.totals import NO_RIVALS, Rivals, fairness, rivals_of, throughput
 from lasthop.parallel import processors
+from lasthop.progress_bar import Tick, telling
 from lasthop.provenance import machine, versions
-from lasthop.scenario import RECORD_NOTHING, Given, Scenario, check_virtual_time, scenario_of
+from lasthop.results.html import table_html
+from lasthop.results.summarised import plain_table
+from lasthop.scenario import RECORD_NOTHING, Given, Overrides, Scenario, check_virtual_time, scenario_of
+from lasthop.scenario.given import override_texts, renaming, toml_value
 from lasthop.stats import Spread, are_alike, spread
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 FORMAT: Final = "lasthop sweep 1"
 INDEX_FILE: Final = "sweep.json"
 TABLE_FILE: Final = "sweep.parquet"
 PICTURE_FILE: Final = "sweep.svg"
-
-Tick = Callable[[int, int], None]
-"""Called with the number of finished runs, and the number of all runs."""
 
 MOST_RUNS: Final = 100_000
 """Largest number of runs of a sweep: a larger grid is most likely a mistake."""
@@ -59,7 +63,7 @@ class Case:
 
     values: tuple[str, ...]
     seeds: tuple[int, ...]
-    summaries: tuple[Mapping[str, Any], ...]
+    summaries: tuple[Mapping[str, Any], ...] = field(repr=False)
     rivals: Rivals = NO_RIVALS
 
     @property
@@ -74,7 +78,7 @@ class Case:
         return are_alike(self.summaries)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """A grid of cases, in the order of the axes with the last axis varying fastest."""
 
@@ -108,22 +112,46 @@ class Sweep:
             ],
         }
 
+    def __repr__(self) -> str:
+        axes = " x ".join(f"{axis.path} ({len(axis.values)})" for axis in self.axes)
+        return f"<Sweep {self.scenario}: {axes}, {sum(len(case.seeds) for case in self.cases)} runs>"
+
+    def _repr_html_(self) -> str:
+        measures = dict.fromkeys(key for case in self.cases for key in case.measures)
+        columns = {**{axis.path: axis.name for axis in self.axes}, **{key: key for key in measures}}
+        rows = [
+            {
+                **dict(zip((axis.path for axis in self.axes), case.values, strict=True)),
+                **{key: found.mean for key, found in case.measures.items()},
+            }
+            for case in self.cases
+        ]
+        return f"<p><b>{escape(repr(self).strip('<>'))}</b>; means</p>{table_html(rows, columns)}"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `table()` as a frame of pandas, which must be installed.
+
+        >>> import lasthop
+        >>> grid = lasthop.sweep("quickstart", {"hosts.server.profile": ["reno", "cubic"]}, replications=2)
+        >>> grid.to_pandas().groupby("hosts.server.profile")["retransmissions"].mean().index.tolist()
+        ['cubic', 'reno']
+        """
+        return self.table().to_pandas()
+
     def table(self) -> pa.Table:
         """Return a table with a row for each flow of each run: the value on each axis, the seed, and the flow's
         measures.
 
-        Measures that no flow has are left out; docs/results.md has their units.
+        Measures that no flow has are left out; `lasthop show results` has their units.
         """
-        import pyarrow as pa
+        return plain_table(self._rows())
 
-        table = pa.Table.from_pylist(list(self._rows()))
-        return table.select([field.name for field in table.schema if not pa.types.is_null(field.type)])
-
-    def write(self, folder: Path) -> None:
+    def write(self, folder: str | PathLike[str]) -> None:
         """Write `sweep.json`, `sweep.parquet` and `sweep.svg` into `folder`, each whole or not at all.
 
         Raises InputError if the folder has anything but an earlier sweep, or cannot be written.
         """
+        folder = Path(folder)
         check_sweep_target(folder)
         with naming(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -142,27 +170,30 @@ class Sweep:
             axes = {axis.path: of[value] for axis, of, value in zip(self.axes, at, case.values, strict=True)}
             for seed, summary in zip(case.seeds, case.summaries, strict=True):
                 for flow in summary["flows"]:
-                    plain = {key: value for key, value in flow.items() if not isinstance(value, list | dict)}
-                    yield {**axes, "seed": seed, **plain}
+                    yield {**axes, "seed": seed, **flow}
 
 
 def sweep(
     source: Given,
-    axes: Mapping[str, Iterable[object]] | Sequence[Axis],
+    axes: Mapping[str, object] | Sequence[Axis],
     *,
     replications: int = 1,
     seed: int | None = None,
-    overrides: Iterable[str] = (),
+    overrides: Overrides = (),
     jobs: int | None = None,
     tick: Tick | None = None,
     progress: bool = False,
 ) -> Sweep:
     """Run a scenario for every combination of the axes' values, each under `replications` seeds that start at its own.
 
-    `source` is a path, a name, TOML text or a mapping, as `lasthop.run` takes it. `progress` shows a bar of finished
-    runs, and `tick` is called with their number. `jobs` is the number of parallel runs (default: the number of
-    processors). All cases are read before the first one runs. Raises InputError if one is wrong, and RunError, with the
-    case and the seed, if a run fails.
+    `source` is a path, a name, TOML text or a mapping, as `lasthop.run` takes it. `axes` maps keys to lists of values;
+    a text or a number alone is one value. `progress` shows a bar of finished runs, and `tick` is called with their
+    number. `jobs` is the number of parallel runs (default: the number of processors). All cases are read before the
+    first one runs. Raises InputError if one is wrong, and RunError, with the case and the seed, if a run fails.
+
+    >>> import lasthop
+    >>> lasthop.sweep("quickstart", {"links.lasthop.down.queue.limit": ["7 packets", "50 packets"]}, replications=3)
+    <Sweep quickstart: links.lasthop.down.queue.limit (2), 6 runs>
     """
     if isinstance(source, Scenario):
         help = "give the path, the name, the text or the mapping that it was read from"
@@ -170,11 +201,12 @@ def sweep(
     grid = tuple(axes) if isinstance(axes, Sequence) else tuple(axis_of(path, values) for path, values in axes.items())
     points = list(product(*(axis.values for axis in grid)))
     _check_size(grid, len(points) * replications)
-    _check_set_once(grid, overrides := tuple(overrides))
-    cases = [_scenario(source, grid, point, seed, overrides) for point in points]
+    fixed = override_texts(overrides)
+    _check_set_once(grid, fixed)
+    cases = [_scenario(source, grid, point, seed, fixed) for point in points]
     seeds = tuple(range(cases[0].seed, cases[0].seed + replications))
-    with _told(tick, progress=progress) as telling:
-        summaries = _run_all(cases, seeds, jobs or processors(), telling)
+    with telling(tick, progress=progress) as tell:
+        summaries = _run_all(cases, seeds, jobs or processors(), tell)
     made = (
         Case(
             point,
@@ -200,9 +232,13 @@ def read_sweep_index(folder: Path) -> Mapping[str, Any]:
     return index
 
 
-def axis_of(path: str, values: Iterable[object]) -> Axis:
-    """Return an axis; values that are not strings are written as TOML."""
-    return Axis(path, tuple(value if isinstance(value, str) else json.dumps(value) for value in values))
+def axis_of(path: str, values: object) -> Axis:
+    """Return an axis; values that are not strings are written as TOML. A string, or what is not iterable, is one."""
+    several = values if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else (values,)
+    texts = tuple(value if isinstance(value, str) else toml_value(value) for value in several)
+    if not texts:
+        raise InputError(f"the axis {path} has no value", help="give a list of values")
+    return Axis(path, texts)
 
 
 def plain_values(texts: Sequence[str]) -> Sequence[str | int | float | bool]:
@@ -287,30 +323,12 @@ def _check_set_once(grid: Sequence[Axis], overrides: Sequence[str]) -> None:
         raise InputError(f"{key} is swept, so this changes nothing", key=f"--set {both}", help="keep one of the two")
 
 
-@contextmanager
-def _told(tick: Tick | None, *, progress: bool) -> Iterator[Tick]:
-    """Yield the function to call after each run: the caller's, and with `progress` one that also moves a bar."""
-    told = tick or (lambda _done, _all: None)
-    if not progress:
-        yield told
-        return
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    with Progress(*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()) as bar:
-        task = bar.add_task("runs", total=None)
-
-        def both(done: int, of: int) -> None:
-            bar.update(task, completed=done, total=of)
-            told(done, of)
-
-        yield both
-
-
 def _scenario(
     source: Given, grid: Sequence[Axis], point: Sequence[str], seed: int | None, overrides: tuple[str, ...]
 ) -> Scenario:
     varied = [f"{axis.path}={value}" for axis, value in zip(grid, point, strict=True)]
-    return scenario_of(source, overrides=[*overrides, *varied], seed=seed)
+    with renaming({f"--set {text}": f"axis {text}" for text in varied}):
+        return scenario_of(source, overrides=[*overrides, *varied], seed=seed)
 
 
 def _run_all(cases: Sequence[Scenario], seeds: Sequence[int], jobs: int, tick: Tick) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""The segments that a sender sent, as columns; single ones are read where somebody asks for them."""
+"""The segments that a sender sent, as columns; single ones are read on demand."""
 
 from __future__ import annotations
 

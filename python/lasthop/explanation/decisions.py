@@ -1,4 +1,4 @@
-"""The decisions of one connection's sender, as columns; single ones are read where somebody asks for them."""
+"""The decisions of one connection's sender, as columns; single ones are read on demand."""
 
 from __future__ import annotations
 

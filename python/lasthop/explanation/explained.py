@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from os import PathLike
 from typing import Any
 
 from lasthop.errors import InputError
@@ -11,6 +12,7 @@ from lasthop.explanation.connection import Connection, connections
 from lasthop.explanation.story import Event, story
 from lasthop.explanation.time_shares import TimeShare, time_shares
 from lasthop.plots.source import ReadOnce, Source
+from lasthop.results import open_run
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,19 @@ class Explanation:
         return asdict(self)
 
 
-def explain(source: Source, flow: str | None = None) -> list[Explanation]:
-    """Explain the connections of a result: of one flow, or of all.
+def explain(source: Source | str | PathLike[str], flow: str | None = None) -> list[Explanation]:
+    """Explain the connections of a run, or of a result's folder: of one flow, or of all.
 
     The result must have the table `segments`; `tcp` adds the sender's decisions, `packets` the drops and delays of
     links. Raises InputError if the table is missing, there is no TCP connection, or no flow of that name.
+
+    >>> import lasthop
+    >>> run = lasthop.run("spikes", overrides={"record.tables": ["segments", "tcp", "packets"]})
+    >>> [event.text for event in lasthop.explain(run)[0].events if "spurious" in event.text][0][:19]
+    '2 timeouts in a row'
     """
+    if isinstance(source, str | PathLike):
+        source = open_run(source)
     if "segments" not in source.table_names:
         recorded = ", ".join(source.table_names) or "none"
         raise InputError(

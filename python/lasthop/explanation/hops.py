@@ -1,4 +1,4 @@
-"""The packets of a flow on the directions of links, read row by row only where somebody asks for a packet."""
+"""The packets of a flow on the directions of links, read row by row, on demand."""
 
 from __future__ import annotations
 

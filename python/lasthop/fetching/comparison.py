@@ -22,11 +22,11 @@ class Gain:
         """Return the keys of `--json`."""
         return {"median": self.median, "interval": self.interval, "pairs": self.pairs}
 
-    def in_words(self) -> str:
-        """Return the gain as a short text."""
+    def in_words(self, for_more: str = "--repeat") -> str:
+        """Return the gain as a short text; `for_more` says how to get more pairs."""
         text = f"{100 * self.median:+.1f} %"
         if self.interval is None:
-            return f"{text} (one pair; --repeat measures how far pairs vary)"
+            return f"{text} (one pair; {for_more} measures how far pairs vary)"
         low, high = self.interval
         held = "95 %" if self.pairs >= _FOR_CONFIDENCE else "all pairs"
         return f"{text} (median of {self.pairs} pairs; {held}: {100 * low:+.1f} to {100 * high:+.1f} %)"

@@ -1,4 +1,4 @@
-"""The fastest link that this machine carries in real time, measured by two short live runs and kept for later runs."""
+"""The limits of real-time runs on this machine, measured by three short live runs and kept for later runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from lasthop.real_time.live import live_result
 from lasthop.scenario import Scenario, parse_scenario
 
 SECONDS = 2
-"""Duration of each of the two transfers, in seconds."""
+"""Duration of each transfer, in seconds."""
+
+LOAD_MBIT = 100.0
+"""Rate of the link that is kept full to find stalls, in Mbit/s; half of the ceiling where that is less."""
 
 UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
 
@@ -34,12 +37,22 @@ class Calibration:
     """The 99 % quantile of that lateness, in milliseconds."""
     lateness_max_ms: float
     """The largest lateness, in milliseconds."""
+    loaded_mbit: float
+    """Rate of the link that was kept full, in Mbit/s."""
+    loaded_p999_ms: float
+    """The 99.9 % quantile of the lateness of the packets of that link, in milliseconds."""
+    loaded_max_ms: float
+    """The largest of them, in milliseconds."""
+    stalls_per_s: float
+    """Number of times in each second that the emulator was held up for over 1 ms at that rate."""
 
     def __str__(self) -> str:
         return (
             f"{self.ceiling_bps / 1e6:,.0f} Mbit/s and {self.ceiling_packets:,.0f} packets/s at most "
             f"({self.crossing_us:.1f} us a packet); at 10 Mbit/s released {self.lateness_p50_ms:.3f} ms late (median), "
-            f"{self.lateness_p99_ms:.3f} ms (99 of 100), {self.lateness_max_ms:.3f} ms (at most)"
+            f"{self.lateness_p99_ms:.3f} ms (99 of 100), {self.lateness_max_ms:.3f} ms (at most); at "
+            f"{self.loaded_mbit:,.0f} Mbit/s {self.loaded_p999_ms:.3f} ms (999 of 1,000), {self.loaded_max_ms:.3f} ms "
+            f"(at most), {self.stalls_per_s:.1f} stalls over 1 ms a second"
         )
 
 
@@ -49,14 +62,24 @@ def calibrate() -> Calibration:
         summary = fast.summary
     with live_result(_transfer({"rate": "10 Mbit/s", "queue": {"limit": "50 packets"}}), quiet_output=True) as paced:
         late = paced.summary["lateness"]
+    ceiling = 8 * float(summary["flows"][0]["throughput_Bps"] or 0)
+    load = min(LOAD_MBIT, ceiling / 2e6)
+    with live_result(
+        _transfer({"rate": f"{load:.3f} Mbit/s", "queue": {"limit": "100 packets"}}), quiet_output=True
+    ) as full:
+        loaded, driver = full.summary["lateness"], full.summary["driver"]
     packets = sum(link["packets_out"] for link in summary["links"]) / SECONDS
     found = Calibration(
-        ceiling_bps=8 * float(summary["flows"][0]["throughput_Bps"] or 0),
+        ceiling_bps=ceiling,
         ceiling_packets=packets,
         crossing_us=1e6 / max(packets, 1),
         lateness_p50_ms=late["p50_ms"],
         lateness_p99_ms=late["p99_ms"],
         lateness_max_ms=late["max_ms"],
+        loaded_mbit=load,
+        loaded_p999_ms=loaded["p999_ms"],
+        loaded_max_ms=loaded["max_ms"],
+        stalls_per_s=driver["stalls_per_s"],
     )
     file = _file()
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from lasthop.errors import InputError
-from lasthop.real_time.machines import placement_of
 from lasthop.scenario import Scenario
 
 SETTINGS: Final = Path("/proc/sys")
@@ -22,17 +21,6 @@ def check_settings(scenario: Scenario) -> None:
     for name in named.get("sysctl", ()):
         if SETTINGS.is_dir() and not _path(name).exists():
             raise _refusal(scenario, f"live.sysctl.{name}", name, "this kernel has no such setting", _near(name))
-
-
-def congestion_control(scenario: Scenario) -> str:
-    """Return the kernel's congestion control in a run of the scenario, for people."""
-    named = scenario.specification.get("live", {}).get("congestion")
-    if named:
-        return str(named)
-    if not placement_of(scenario).is_here:
-        return "default congestion control"
-    default = SETTINGS / "net/ipv4/tcp_congestion_control"
-    return f"{default.read_text().strip()}, this machine's default" if default.is_file() else "default"
 
 
 def _check_congestion(scenario: Scenario, name: str) -> None:

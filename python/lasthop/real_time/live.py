@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from fnmatch import fnmatchcase
+from os import PathLike
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from lasthop import errors
 from lasthop.errors import InputError, LiveError
@@ -22,7 +24,7 @@ from lasthop.real_time.machines import Placement, placement_of
 from lasthop.real_time.process import PREFIX
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import Run, RunResult, open_run
-from lasthop.scenario import Given, Scenario, scenario_of
+from lasthop.scenario import Given, Overrides, Scenario, scenario_of
 
 Program = tuple[str, Sequence[str]]
 """The name of a host, and a program with its arguments."""
@@ -66,21 +68,31 @@ def live_result(
         yield open_run(out)
 
 
-@overload
-def live(given: Given, folder: None = None, *, overrides: Iterable[str] = (), seed: int | None = None) -> Run: ...
+STARTED: Final[ContextVar[Callable[[subprocess.Popen[bytes]], None]]] = ContextVar("STARTED", default=lambda _: None)
+"""Called with each child process that starts; a caller that may have to stop the run from another thread sets it."""
 
 
 @overload
-def live(given: Given, folder: str | Path, *, overrides: Iterable[str] = (), seed: int | None = None) -> RunResult: ...
+def live(given: Given, folder: None = None, *, overrides: Overrides = (), seed: int | None = None) -> Run: ...
+
+
+@overload
+def live(
+    given: Given, folder: str | PathLike[str], *, overrides: Overrides = (), seed: int | None = None
+) -> RunResult: ...
 
 
 def live(
-    given: Given, folder: str | Path | None = None, *, overrides: Iterable[str] = (), seed: int | None = None
+    given: Given, folder: str | PathLike[str] | None = None, *, overrides: Overrides = (), seed: int | None = None
 ) -> Run | RunResult:
     """Run a scenario in real time, between real kernels. `given` is what `lasthop.run` takes.
 
     Returns the run in memory or, with `folder`, the result that is written there. Raises InputError if the scenario is
     wrong, or the folder exists and is not an earlier result, and LiveError if this machine does not allow real time.
+
+    >>> import lasthop
+    >>> lasthop.live("quickstart").summary["clock"]  # doctest: +SKIP
+    'real'
     """
     scenario = scenario_of(given, overrides=overrides, seed=seed)
     with live_result(scenario, out=None if folder is None else Path(folder), quiet_output=True) as result:
@@ -234,6 +246,7 @@ def _status_of_child(
         stdout=sys.stderr.fileno() if quiet_output else None,
         pass_fds=descriptors,
     )
+    STARTED.get()(child)
     try:
         if meanwhile is not None:
             meanwhile()

@@ -78,6 +78,16 @@ def check_is_result(path: Path, index: str) -> None:
         raise _refusal_to_read(path)
 
 
+def results_in(path: Path) -> list[Path]:
+    """Return the results that a folder stands for: itself, or those below it, as `lasthop fetch --out` writes them."""
+    return ([] if (path / INDEX_FILE).is_file() else _below(path)) or [path]
+
+
+def _below(path: Path) -> list[Path]:
+    """Return the results directly below a folder, by name."""
+    return sorted(index.parent for index in path.glob(f"*/{INDEX_FILE}") if not index.parent.name.startswith("."))
+
+
 def looks_incomplete(path: Path) -> bool:
     """Whether the folder has the parts of a result but not the index, which is written last."""
     return any(name != INDEX_FILE for name in _parts(path))
@@ -137,6 +147,8 @@ def _refusal_to_read(path: Path) -> InputError:
     elif looks_incomplete(path):
         what = "holds an incomplete result: tables or captures, but no run.json"
         remedy = "run again with --out into a new folder"
+    elif below := _below(path):
+        what, remedy = "holds several results", f"name one of them: {', '.join(str(one) for one in below)}"
     else:
         what, remedy = "is no result of lasthop", "name a folder that was written with --out"
     return InputError(what, file=str(path), help=remedy)

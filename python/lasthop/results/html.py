@@ -33,12 +33,13 @@ def summary_html(summary: Mapping[str, Any]) -> str:
     """Return flows and links as two tables."""
     head = f"{summary['scenario']}: seed {summary['seed']}, {summary['clock']} clock, {summary['stopped_s']:.3f} s"
     flows, links = (
-        _table(summary[part], columns) for part, columns in (("flows", _FLOW_COLUMNS), ("links", _LINK_COLUMNS))
+        table_html(summary[part], columns) for part, columns in (("flows", _FLOW_COLUMNS), ("links", _LINK_COLUMNS))
     )
     return f"<p><b>{escape(head)}</b></p>{flows}{links}"
 
 
-def _table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+def table_html(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    """Return rows as a table; `columns` maps their keys to the words of the head."""
     head = "".join(f"<th>{escape(words)}</th>" for words in columns.values())
     body = "".join(f"<tr>{''.join(_cell(row.get(key)) for key in columns)}</tr>" for row in rows[:MOST_ROWS])
     more = f"<p>{len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,15 +15,13 @@ from lasthop.entry_points import entry_point
 from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, sha256_of, versions
 from lasthop.results.folder import check_is_result, whole_folder
-from lasthop.results.html import summary_html
+from lasthop.results.index import FORMAT, read_index
 from lasthop.results.stored_table import StoredTable
+from lasthop.results.summarised import Summarised
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
-
-FORMAT = "lasthop run 1"
-"""The value of the first key of run.json. The number changes if a key is removed or changes its meaning."""
 
 
 class ArrowStream(Protocol):
@@ -31,12 +30,13 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Summarised):
     """The result of one run, in memory.
 
     `specification` is the resolved scenario with its `hash`, `summary` the object that `lasthop run --json` prints,
-    `tables` the recorded tables (docs/results.md has columns and units), `captures` pcapng files by observation point.
+    `tables` the recorded tables (`lasthop show results` has columns and units), `captures` pcapng files by observation
+    point.
     """
 
     specification: Mapping[str, Any]
@@ -46,12 +46,12 @@ class Run:
     captures: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]  # it is only read
         """The scenario's name."""
         return str(self.summary.get("scenario", ""))
 
     @property
-    def table_names(self) -> tuple[str, ...]:
+    def table_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the recorded tables."""
         return tuple(self.tables)
 
@@ -59,6 +59,11 @@ class Run:
         """Return a recorded table; `.to_pandas()` or `polars.from_arrow(table)` makes a frame of it.
 
         Raises InputError, which says how to record it, if the run has no such table.
+
+        >>> import lasthop
+        >>> run = lasthop.run("quickstart", overrides={"record.tables": ["tcp"]})
+        >>> run.table("tcp").to_pandas()["cwnd"].min().item()
+        14480
         """
         if name not in self.tables:
             raise _not_recorded(name, self.table_names, "")
@@ -72,9 +77,6 @@ class Run:
         """
         return _draw(self, kind, view)
 
-    def _repr_html_(self) -> str:
-        return summary_html(self.summary)
-
 
 def arrow_table(stream: ArrowStream) -> pa.Table:
     """Return a table of the native module as one of pyarrow, without copying."""
@@ -83,12 +85,17 @@ def arrow_table(stream: ArrowStream) -> pa.Table:
     return pa.table(stream)
 
 
-def write_run(run: Run, folder: Path) -> None:
+def write_run(run: Run, folder: str | PathLike[str]) -> None:
     """Write `run` to `folder`, whole or not at all. The same run gives the same bytes.
 
     Raises InputError if the folder exists and is not an earlier result, or cannot be written.
+
+    >>> import lasthop
+    >>> lasthop.write_run(lasthop.run("quickstart"), "results/quickstart")
+    >>> lasthop.open_run("results/quickstart").name
+    'quickstart'
     """
-    with whole_folder(folder) as partial:
+    with whole_folder(Path(folder)) as partial:
         write_files(run, partial)
 
 
@@ -127,7 +134,7 @@ def _fingerprint(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
 
 
-class RunResult:
+class RunResult(Summarised):
     """A run's folder, opened for reading. A table is read at each call of `table`."""
 
     def __init__(self, path: Path, index: Mapping[str, Any]) -> None:
@@ -135,12 +142,12 @@ class RunResult:
         self.index = index
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         """The scenario's name."""
         return str(self.index["scenario"])
 
     @property
-    def summary(self) -> Mapping[str, Any]:
+    def summary(self) -> Mapping[str, Any]:  # type: ignore[override]
         """The summary of the run, as `lasthop run --json` prints it."""
         summary: Mapping[str, Any] = self.index["summary"]
         return summary
@@ -152,7 +159,7 @@ class RunResult:
         return specification
 
     @cached_property
-    def table_names(self) -> tuple[str, ...]:
+    def table_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the recorded tables."""
         return tuple(Path(name).stem for name in self.index["files"] if name.endswith(".parquet"))
 
@@ -183,27 +190,18 @@ class RunResult:
         """
         return _draw(self, kind, view)
 
-    def _repr_html_(self) -> str:
-        return summary_html(self.summary)
 
+def open_run(path: str | PathLike[str]) -> RunResult:
+    """Open a run's folder. Raises InputError if it is no result, is incomplete, or has another format.
 
-def open_run(path: str | Path) -> RunResult:
-    """Open a run's folder. Raises InputError if it is no result, is incomplete, or has another format."""
+    >>> import lasthop
+    >>> lasthop.open_run("results/quickstart").flows.num_rows
+    1
+    """
     path = Path(path)
     check_is_result(path, "run.json")
-    index_path = path / "run.json"
-    try:
-        index = json.loads(index_path.read_text())
-        listed = index["files"]
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise InputError(f"is damaged: {error}", file=str(index_path), help="run the scenario again") from error
-    if index.get("format") != FORMAT:
-        raise InputError(
-            f"is of the format {index.get('format')!r}; this lasthop reads {FORMAT!r}",
-            file=str(index_path),
-            help="open it with the lasthop that wrote it, or run the scenario again",
-        )
-    for name, fingerprint in listed.items():
+    index = read_index(path / "run.json")
+    for name, fingerprint in index["files"].items():
         _check_file(path / name, fingerprint["bytes"])
     return RunResult(path, index)
 

@@ -1,5 +1,6 @@
 """Scenarios: read and resolved (`resolved`), built from links in series (`links`), run (`virtual_time`)."""
 
+from lasthop.scenario.given import Overrides
 from lasthop.scenario.resolved import Given, Scenario, load_scenario, parse_scenario, scenario_of
 from lasthop.scenario.virtual_time import (
     RECORD_NOTHING,
@@ -16,6 +17,7 @@ from lasthop.scenario.virtual_time import (
 __all__ = [
     "RECORD_NOTHING",
     "Given",
+    "Overrides",
     "Progress",
     "Record",
     "Scenario",

@@ -28,10 +28,11 @@ def scenario_of_links(
 ) -> Scenario:
     """Return a scenario of two hosts, and links in series from the first host to the second.
 
-    `links` are names of presets, or paths of files like them; a link has the name of its file, and a second one of the
-    same name NAME-2. `hosts` maps the names of the two hosts to their TOML; "down" leads from the first to the second.
-    `more` is further TOML of the scenario. Without links there is one, called "straight", with the MTU of Ethernet and
-    without rate or delay. Raises InputError if a link is unknown, or an override is wrong.
+    `links` are names of presets, or paths of files like them, or of scenarios with one link, as `lasthop fit` writes
+    them; a link has the name of its file, and a second one of the same name NAME-2. `hosts` maps the names of the two
+    hosts to their TOML; "down" leads from the first to the second. `more` is further TOML of the scenario. Without
+    links there is one, called "straight", with the MTU of Ethernet and without rate or delay. Raises InputError if a
+    link is unknown, or an override is wrong.
     """
     near, far = hosts
     files = [_file(link) for link in links]
@@ -43,12 +44,22 @@ def scenario_of_links(
     if not links:
         text += f'[[links]]\nname = "{STRAIGHT}"\nbetween = ["{near}", "{far}"]\n{_STRAIGHT_LINK}'
     for name, file, near, far in zip(names, files, nodes, nodes[1:], strict=False):
-        down = "" if "cell" in _keys(file) else "down = {}\n"
+        down = "" if _is_shared(file) else "down = {}\n"
         text += f'[[links]]\nname = "{name}"\nbetween = ["{near}", "{far}"]\npreset = "{file}"\n{down}up = {{}}\n'
     return parse_scenario(text, overrides=overrides, seed=seed, source=links[0] if links else STRAIGHT)
 
 
 _STRAIGHT_LINK = 'mtu = "1500 bytes"\ndown = {}\nup = {}\n'
+
+
+def _is_shared(file: Path) -> bool:
+    """Whether a file's link is a shared channel, which has no direction "down". What cannot be read the engine says."""
+    try:
+        keys = tomllib.loads(file.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError):
+        return False
+    links = keys.get("links")
+    return "cell" in (links[0] if isinstance(links, list) and len(links) == 1 else keys)
 
 
 def _file(link: str) -> Path:
@@ -59,19 +70,6 @@ def _file(link: str) -> Path:
         known = ", ".join(presets)
         raise InputError(f"there is no link {link!r}", key="--link", help=f"name a file, or one of {known}")
     return file.resolve()
-
-
-def _keys(file: Path) -> Mapping[str, object]:
-    """Return the keys of a link's file. Raises InputError if it is no TOML."""
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise InputError("the file is not UTF-8 text", file=str(file), help="save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        help = "a link file is like those of `lasthop list presets`; see https://toml.io"
-        raise InputError(f"the file is not TOML: {error}", file=str(file), help=help) from error
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror}", file=str(file)) from error
 
 
 def _distinct(names: list[str]) -> list[str]:

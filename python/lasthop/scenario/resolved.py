@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from os import PathLike, fspath
 from typing import Any
 
 from lasthop import _native, catalogue
+from lasthop.errors import InputError
+from lasthop.scenario.given import Overrides, check_seed, naming_overrides, override_texts, toml_key, toml_value
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Scenario:
     name: str
     seed: int
     hash: str
-    json: str
+    json: str = field(repr=False)
     source: str = field(default="", compare=False)
     overrides: tuple[str, ...] = field(default=(), compare=False)
     text: str | None = field(default=None, compare=False, repr=False)
@@ -35,40 +37,57 @@ class Scenario:
         return specification
 
 
-Given = Scenario | str | Path | Mapping[str, Any]
+Given = Scenario | str | PathLike[str] | Mapping[str, Any]
 """A resolved scenario, a path or a name of the library, TOML text (of several lines), or a mapping."""
 
 
-def load_scenario(source: str | Path, *, overrides: Iterable[str] = (), seed: int | None = None) -> Scenario:
-    """Read a scenario by path or by name, apply `path=value` overrides and the seed, and resolve it.
+def load_scenario(source: str | PathLike[str], *, overrides: Overrides = (), seed: int | None = None) -> Scenario:
+    """Read a scenario by path or by name, apply overrides and the seed, and resolve it.
 
     Raises InputError with file, line, key and the remedy.
+
+    >>> import lasthop
+    >>> lasthop.load_scenario("quickstart", overrides={"flows.download.bytes": "500 kB"}, seed=7)
+    Scenario(name='quickstart', seed=7, hash='...', source='quickstart', overrides=('flows.download.bytes="500 kB"',))
     """
-    applied = tuple(overrides)
-    loaded = _native.load_scenario(str(source), str(catalogue.LIBRARY), applied, seed)
-    return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, str(source), applied)
+    applied = override_texts(overrides)
+    with naming_overrides(overrides):
+        loaded = _native.load_scenario(fspath(source), str(catalogue.LIBRARY), applied, check_seed(seed))
+    return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, fspath(source), applied)
 
 
 def parse_scenario(
-    given: str | Mapping[str, Any], *, overrides: Iterable[str] = (), seed: int | None = None, source: str = "scenario"
+    given: str | Mapping[str, Any], *, overrides: Overrides = (), seed: int | None = None, source: str = "scenario"
 ) -> Scenario:
     """Read a scenario from TOML text, or from a mapping with the same keys, and resolve it.
 
     `source` is the file name used in messages; relative paths in the scenario start at its folder. Raises InputError
     with line, key and the remedy.
+
+    >>> import lasthop
+    >>> link = {"name": "lasthop", "between": ["server", "phone"], "preset": "lte", "up": {}, "down": {}}
+    >>> hosts = {"server": {"profile": "cubic"}, "phone": {"profile": "cubic"}}
+    >>> flow = {"name": "download", "from": "server", "to": "phone", "bytes": "1 MB"}
+    >>> lasthop.parse_scenario({"name": "mine", "hosts": hosts, "links": [link], "flows": [flow]}).name
+    'mine'
     """
-    applied = tuple(overrides)
+    applied = override_texts(overrides)
     text = given if isinstance(given, str) else "".join(_line(key, value) for key, value in given.items())
-    loaded = _native.parse_scenario(text, source, str(catalogue.LIBRARY), applied, seed)
+    with naming_overrides(overrides):
+        loaded = _native.parse_scenario(text, source, str(catalogue.LIBRARY), applied, check_seed(seed))
     return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, source, applied, text)
 
 
-def scenario_of(given: Given, *, overrides: Iterable[str] = (), seed: int | None = None) -> Scenario:
+def scenario_of(given: Given, *, overrides: Overrides = (), seed: int | None = None) -> Scenario:
     """Return a resolved scenario unchanged; read anything else, applying `overrides` and `seed`.
 
-    Raises InputError with file, line, key and the remedy.
+    Raises InputError with file, line, key and the remedy; also for overrides or a seed beside a resolved scenario,
+    which could have no effect.
     """
     if isinstance(given, Scenario):
+        if override_texts(overrides) or seed is not None:
+            help = "give the path, the name, the text or the mapping that it was read from"
+            raise InputError("a resolved scenario takes no overrides and no seed", help=help)
         return given
     if isinstance(given, Mapping) or (isinstance(given, str) and "\n" in given):
         return parse_scenario(given, overrides=overrides, seed=seed)
@@ -76,17 +95,4 @@ def scenario_of(given: Given, *, overrides: Iterable[str] = (), seed: int | None
 
 
 def _line(key: object, value: object) -> str:
-    return f"{_key(key)} = {_toml(value)}\n"
-
-
-def _toml(value: object) -> str:
-    """Return a value as TOML on one line. Strings, numbers and arrays are written as in JSON."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(inner) for inner in value) + "]"
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
-
-
-def _key(key: object) -> str:
-    return json.dumps(str(key), ensure_ascii=False)
+    return f"{toml_key(key)} = {toml_value(value)}\n"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from lasthop import _native, catalogue
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import Run, RunResult, arrow_table, open_run, write_index
+from lasthop.scenario.given import Overrides
 from lasthop.scenario.resolved import Given, Scenario, scenario_of
 
 Progress = Callable[[float], None]
@@ -24,7 +26,7 @@ RECORD_NOTHING: Final[Record] = {"tables": [], "captures": []}
 def run(
     scenario: Given,
     *,
-    overrides: Iterable[str] = (),
+    overrides: Overrides = (),
     seed: int | None = None,
     record: Record | None = None,
     progress: Progress | None = None,
@@ -34,6 +36,10 @@ def run(
     `scenario` is a resolved Scenario, or anything that `scenario_of` reads with `overrides` and `seed` applied.
     `record` replaces what the file records; `progress` is called with the virtual seconds run so far. Raises InputError
     if the scenario is wrong, and RunError if the run fails.
+
+    >>> import lasthop
+    >>> lasthop.run("quickstart", overrides={"hosts.server.profile": "reno"}, seed=7)
+    <Run quickstart, seed 7: virtual clock, ... s, 1 flow, 2 directions of links; tables: ...>
     """
     resolved = scenario_of(scenario, overrides=overrides, seed=seed)
     check_virtual_time(resolved)
@@ -56,16 +62,29 @@ def summary_of(scenario: Scenario, *, progress: Progress | None = None) -> Mappi
     return summary
 
 
-def run_to_folder(scenario: Scenario, folder: Path, *, progress: Progress | None = None) -> RunResult:
+def run_to_folder(
+    scenario: Given,
+    folder: str | PathLike[str],
+    *,
+    overrides: Overrides = (),
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> RunResult:
     """Run a scenario in virtual time and write its result folder, whole or not at all.
 
-    Tables and captures are written during the run, so memory does not grow with its length. Raises InputError if the
-    folder exists and is not an earlier result, and RunError if the run fails.
+    The arguments are those of `run`. Tables and captures are written during the run, so memory does not grow with its
+    length. Raises InputError if the scenario is wrong, or the folder exists and is not an earlier result, and RunError
+    if the run fails.
+
+    >>> import lasthop
+    >>> lasthop.run_to_folder("quickstart", "results/reno", overrides={"hosts.server.profile": "reno"}).path
+    PosixPath('results/reno')
     """
-    check_virtual_time(scenario)
-    with whole_folder(folder) as partial:
-        finished = _native.run(scenario.json, None, progress, partial)
-        write_index(partial, json.loads(finished.summary_json), scenario.hash, scenario.specification)
+    resolved = scenario_of(scenario, overrides=overrides, seed=seed)
+    check_virtual_time(resolved)
+    with whole_folder(Path(folder)) as partial:
+        finished = _native.run(resolved.json, None, progress, partial)
+        write_index(partial, json.loads(finished.summary_json), resolved.hash, resolved.specification)
     return open_run(folder)
 
 

@@ -2,7 +2,7 @@
 
 Workers get specifications and return outcomes; the store, the rows and the claims stay here. A batch whose worker dies
 is run again by another. A worker with another build of the engine is refused, because it could compute another result.
-Needs `lasthop[cluster]`.
+Needs the package `distributed`, which the extra `cluster` names.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _dask() -> Any:
         return import_module("distributed")
     except ImportError as error:
         raise InputError(
-            "a cluster needs Dask, which is not installed", key="--cluster", help="pip install 'lasthop[cluster]'"
+            "a cluster needs Dask, which is not installed", key="--cluster", help="pip install 'distributed>=2024.1'"
         ) from error
 
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from os import PathLike, fspath
 from pathlib import Path
 
 from lasthop import _native
 from lasthop.errors import InputError, RunError
 from lasthop.parallel import processors
+from lasthop.progress_bar import Tick, telling
 from lasthop.results.run import Run
 from lasthop.scenario import in_memory
 from lasthop.study.batch import Batch, Checks, Job, Progress, record_of
@@ -22,39 +24,51 @@ from lasthop.study.checks import Check, checks_key, find_check, load_checks
 from lasthop.study.claims import Judge
 from lasthop.study.cluster import connected, run_on_cluster
 from lasthop.study.oracle import published_values
-from lasthop.study.plan import Case, Oracle, Study
+from lasthop.study.plan import Case, Oracle, Study, load_parts
 from lasthop.study.precision import Precision, wide_rows, widened
 from lasthop.study.published import Key, Published
 from lasthop.study.result import Reached, StudyResult, joined, write_study
 from lasthop.study.rows import Reported, names_of, plain, report
 from lasthop.study.store import Outcome, Store
 
-Tick = Callable[[int, int], None]
-"""Called with the number of finished runs, and the number of all runs."""
-
 Runner = Callable[[Mapping[str, Job], Store, Mapping[str, Checks], Progress, Callable[[int], None]], None]
 """Runs the missing runs, by their keys, and puts them into the store; calls back with the number of finished runs."""
 
 
 def run_study(
-    study: Study,
-    folder: Path,
+    study: Study | str | PathLike[str],
+    folder: str | PathLike[str],
     *,
+    only: Iterable[str] = (),
     jobs: int | None = None,
     tick: Tick | None = None,
+    progress: bool = False,
     precision: Precision | None = None,
     cluster: str | None = None,
 ) -> StudyResult:
     """Run the runs of the selected tables that `folder` lacks, and return the rows and the claims.
 
-    `jobs` is the number of parallel runs (default: the number of processors); `tick` is called with the number of
-    finished runs and of all. `failures` of the result has the cases that failed. After Ctrl-C the next start continues
-    with the missing runs. With a `precision`, cases run under further seeds until the intervals of their rows are
-    narrow enough. With a `cluster` (the address of a Dask scheduler, or "local") its workers run them; the result is
-    the same. Raises InputError if a check or a claim is wrong, or the folder is something else, and OracleError if a
-    program that the study compares with is missing.
+    `study` is a study, or the path or the name of one with its parts, of which `only` selects tables. `jobs` is the
+    number of parallel runs (default: the number of processors). `progress` shows a bar of finished runs, and `tick` is
+    called with their number and that of all. `failures` of the result has the cases that failed. After Ctrl-C the next
+    start continues with the missing runs. With a `precision`, cases run under further seeds until the intervals of
+    their rows are narrow enough. With a `cluster` (the address of a Dask scheduler, or "local") its workers run them;
+    the result is the same. Raises InputError if a check or a claim is wrong, or the folder is something else, and
+    OracleError if a program that the study compares with is missing.
+
+    >>> import lasthop
+    >>> study = lasthop.load_study("sarolahti2000", ["14"]).only(["14"]).replicated(2)
+    >>> lasthop.run_study(study, "results/table-14")
+    <StudyResult sarolahti2000: ... rows, ... runs, 0 failures>
     """
-    return run_parts([study], folder, jobs=jobs, tick=tick, precision=precision, cluster=cluster)
+    parts = _chosen(study, only) if isinstance(study, Study) else load_parts(fspath(study), only)
+    with telling(tick, progress=progress) as tell:
+        return run_parts(parts, Path(folder), jobs=jobs, tick=tell, precision=precision, cluster=cluster)
+
+
+def _chosen(study: Study, only: Iterable[str]) -> list[Study]:
+    tables = list(only)
+    return [study.only(tables) if tables else study]
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -181,7 +182,7 @@ class Oracle:
     install: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """A resolved study. `selected` are the tables to run: all except those on request, unless `only` has chosen."""
 
@@ -201,6 +202,9 @@ class Study:
     charts: Sequence[Chart] = ()
     agreement: Sequence[Agreement] = ()
     file: Path = Path("study.toml")
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name}: {len(self.tables)} tables, {len(self.cases)} cases, {len(self.claims)} claims>"
 
     def only(self, table_ids: Iterable[str]) -> Study:
         """Return the study with these tables selected. Raises InputError if it has no such table."""
@@ -248,12 +252,16 @@ class Study:
         return [table.id for table in self.tables.values() if table.on_request and table.id not in self.selected]
 
 
-def load_study(source: str | Path, wanted: Iterable[str] = ()) -> Study:
+def load_study(source: str | PathLike[str], wanted: Iterable[str] = ()) -> Study:
     """Read a study by name, folder or file. Raises InputError with file, line, key and the remedy.
 
     With `wanted` tables, only the scenarios of their cases are resolved. The parts of the study are not read.
+
+    >>> import lasthop
+    >>> lasthop.load_study("sarolahti2000", ["14"])
+    <Study sarolahti2000: ... tables, ... cases, ... claims>
     """
-    return _study(json.loads(_native.load_study(str(source), str(catalogue.LIBRARY), list(wanted))))
+    return _study(json.loads(_native.load_study(fspath(source), str(catalogue.LIBRARY), list(wanted))))
 
 
 def load_parts(source: str | Path, only: Iterable[str] = ()) -> list[Study]:

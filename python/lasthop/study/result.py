@@ -6,13 +6,16 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from itertools import chain
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, versions
 from lasthop.results.folder import check_is_result
+from lasthop.results.html import table_html
 from lasthop.stats import QUANTILE_RULE
 from lasthop.study.agreement import counted
 from lasthop.study.plan import Study
@@ -20,6 +23,7 @@ from lasthop.study.rows import Outcomes
 from lasthop.study.store import Outcome
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 FORMAT = "lasthop study 1"
@@ -34,7 +38,7 @@ class Reached:
     wide: Sequence[Mapping[str, Any]]
 
 
-@dataclass
+@dataclass(repr=False)
 class StudyResult:
     """The result of a study. `failures` maps the id of a failed case to its error."""
 
@@ -53,6 +57,23 @@ class StudyResult:
     precision: Reached | None = None
     unmatched: Sequence[Mapping[str, Any]] = ()
     """Published rows without an experiment in the study, by its columns."""
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.rows)} rows, {self.runs} runs, {len(self.failures)} failures"
+        return f"<StudyResult {self.study}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        columns = {key: key for row in self.rows for key, value in row.items() if not isinstance(value, list | dict)}
+        return f"<p><b>{escape(repr(self).strip('<>'))}</b></p>{table_html(self.rows, columns)}"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a frame of pandas, which must be installed.
+
+        >>> import lasthop
+        >>> lasthop.open_study("results/table-14").to_pandas()["table"].unique().tolist()
+        [14]
+        """
+        return self.table("rows").to_pandas()
 
     @property
     def name(self) -> str:
@@ -179,8 +200,14 @@ def _plain(value: object) -> object:
     return value if isinstance(value, bool | int | float | str) else json.dumps(value)
 
 
-def open_study(folder: Path) -> StudyResult:
-    """Open a study's folder. Raises InputError if it is none, is damaged, or was not finished."""
+def open_study(folder: str | PathLike[str]) -> StudyResult:
+    """Open a study's folder. Raises InputError if it is none, is damaged, or was not finished.
+
+    >>> import lasthop
+    >>> lasthop.open_study("results/table-14")
+    <StudyResult sarolahti2000: ... rows, ... runs, 0 failures>
+    """
+    folder = Path(folder)
     check_is_result(folder, "study.json")
     try:
         index = json.loads((folder / "study.json").read_text())

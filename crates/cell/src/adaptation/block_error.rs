@@ -6,7 +6,8 @@ use crate::decibel::{decibels, ratio};
 /// The conditions under which a block is received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reception {
-    /// Signal-to-interference ratio after despreading, on reception, as a ratio; with chase combining, the sum over attempts.
+    /// Signal-to-interference ratio after despreading, on reception, as a ratio; with chase combining, the sum over
+    /// attempts.
     pub quality: f64,
     /// The ratio that its format needs.
     pub needs: f64,
@@ -19,8 +20,8 @@ pub struct Reception {
 pub enum BlockErrors {
     /// Fixed probabilities.
     Fixed(FixedErrors),
-    /// By quality: BLER = (1 + 10^(2 (SNR − 1.03 CQI + 17.3) / (√3 − log₁₀ CQI)))^(−1/0.7) with the SNR per chip, before
-    /// despreading, and the format's channel-quality indicator (Brouwer et al. 2004).
+    /// By quality: BLER = (1 + 10^(2 (SNR − 1.03 CQI + 17.3) / (√3 − log₁₀ CQI)))^(−1/0.7) with the SNR per chip,
+    /// before despreading, and the format's channel-quality indicator (Brouwer et al. 2004).
     Curve,
 }
 

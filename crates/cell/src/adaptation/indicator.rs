@@ -1,8 +1,8 @@
 //! The channel-quality indicator.
 //!
 //! Brouwer et al. 2004 ("Usage of link-level performance indicators for HSDPA network-level simulations in E-UMTS") fit
-//! the indicator to the ratio of signal to interference *per chip*, before despreading. Everywhere else in this crate the
-//! ratio is that after despreading, which is higher by the processing gain of 16.
+//! the indicator to the ratio of signal to interference *per chip*, before despreading. Everywhere else in this crate
+//! the ratio is that after despreading, which is higher by the processing gain of 16.
 
 /// The channel-quality indicator of a signal-to-interference ratio after despreading, in decibels: ⌊SIR / 1.02 + 4.8⌋,
 /// 0 below 1 and 30 from 25.7 dB. Per chip it is ⌊SNR / 1.02 + 16.62⌋ (Brouwer et al. 2004).

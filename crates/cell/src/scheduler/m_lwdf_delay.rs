@@ -1,5 +1,5 @@
-//! Modified largest weighted delay first, for delay (M-LWDF): max β_i d_i r_i, d_i the wait of the oldest packet (Andrews,
-//! Kumaran, Ramanan, Stolyar, Whiting and Vijayakumar 2001; quoted in Landström 2008 §7.2).
+//! Modified largest weighted delay first, for delay (M-LWDF): max β_i d_i r_i, d_i the wait of the oldest packet
+//! (Andrews, Kumaran, Ramanan, Stolyar, Whiting and Vijayakumar 2001; quoted in Landström 2008 §7.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,8 @@ pub const ENTRY: Entry = Entry::new(
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// β of users with a delay budget, above 0. Andrews et al. 2001 propose −log(δ) / (T μ) for a share δ of packets later
-    /// than T.
+    /// β of users with a delay budget, above 0. Andrews et al. 2001 propose −log(δ) / (T μ) for a share δ of packets
+    /// later than T.
     pub voice: f64,
     /// β of all others, above 0.
     pub elastic: f64,

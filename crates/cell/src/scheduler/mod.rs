@@ -1,8 +1,8 @@
 //! Schedulers: in what order the users of a sector are served in a TTI.
 //!
 //! A scheduler ranks the users that have data and may be sent to. The first in rank gets the power and codes of its
-//! highest rate, the next what is left, and so on. A new scheduler is a file with `ENTRY`, `Parameters` and its formula,
-//! and a line in the list below.
+//! highest rate, the next what is left, and so on. A new scheduler is a file with `ENTRY`, `Parameters` and its
+//! formula, and a line in the list below.
 //!
 //! Read `max_rate.rs` first, then `proportional_fair.rs`.
 
@@ -143,8 +143,8 @@ impl Rank {
     }
 }
 
-/// Below any rate that a user has had once it was served: with it r / μ stays finite, and among users that have had nothing
-/// it goes by r.
+/// Below any rate that a user has had once it was served: with it r / μ stays finite, and among users that have had
+/// nothing it goes by r.
 const LEAST_MEAN_RATE: f64 = 1.0;
 
 /// A scheduler whose rank of a user depends on that user alone.

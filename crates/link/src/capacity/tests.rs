@@ -232,7 +232,8 @@ fn parameters_that_make_no_sense_are_refused_at_their_key() {
     let wave = |low: &str, share: f64| json!({ "square-wave": { "high": low, "low": "1 bit/s", "period": "1 s", "share": share } });
     assert_eq!(path(wave("0 bit/s", 0.5)), "square-wave.high");
     assert_eq!(path(wave("5 bit/s", 1.0)), "square-wave.share");
-    let period = |period: &str| json!({ "square-wave": { "high": "2 bit/s", "low": "1 bit/s", "period": period } });
+    let period =
+        |period: &str| json!({ "square-wave": { "high": "2 bit/s", "low": "1 bit/s", "period": period } });
     assert_eq!(path(period("1999 ns")), "square-wave.period");
     let shortest = serde_json::from_value::<Capacity>(period("2 us")).expect("readable");
     assert_eq!(shortest.check(None), Ok(()));

@@ -64,6 +64,17 @@ fn red_is_read_in_sarolahtis_order_and_written_back() {
 }
 
 #[test]
+fn red_without_parameters_has_those_that_floyd_recommends() {
+    let config = read("queue = { discipline = \"red\" }").expect("readable");
+    assert_eq!(config.validate(), Ok(()));
+    let written = serde_json::to_string(&config.queue.discipline).expect("it can be written");
+    assert_eq!(
+        written,
+        r#"{"red":{"min":"5 packets","max":"15 packets","weight":0.002,"max_probability":0.1}}"#
+    );
+}
+
+#[test]
 fn unknown_keys_and_names_are_refused() {
     assert!(read("speed = \"1 bit/s\"").expect_err("unknown").contains("unknown field `speed`"));
     assert!(read("queue = { size = \"1 packet\" }").expect_err("unknown").contains("unknown field `size`"));
@@ -71,8 +82,8 @@ fn unknown_keys_and_names_are_refused() {
     let names: Vec<&str> = crate::queue::ENTRIES.iter().map(|entry| entry.id).collect();
     let names = names.join(", ");
     assert_eq!(fred, format!("\"fred\" is not a queue discipline; write one of {names}"));
-    let bare = read("queue = { discipline = \"red\" }").expect_err("red needs parameters");
-    assert!(bare.contains("missing field `min`"), "{bare}");
+    let bare = read("queue = { discipline = \"pdpc\" }").expect_err("it needs parameters");
+    assert!(bare.contains("missing field `"), "{bare}");
     assert!(
         read("dropper = { probability = 1.5 }").expect_err("over 1").contains("1.5 is not a probability")
     );

@@ -1,6 +1,6 @@
-//! Periodic errors: every n-th packet is hit, or a burst of packets in a row. Nothing is drawn, so that another simulator
-//! can be given the very same packets: those of the numbers `first`, `first + every`, … and, with a burst of b, the
-//! b − 1 packets after each of them.
+//! Periodic errors: every n-th packet is hit, or a burst of packets in a row. Nothing is drawn, so that another
+//! simulator can be given the very same packets: those of the numbers `first`, `first + every`, … and, with a burst of
+//! b, the b − 1 packets after each of them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

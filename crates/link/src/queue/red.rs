@@ -13,7 +13,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::text::{PacketsOrBytes, Probability};
+use units::text::{Packets, PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Instant, Stream};
 
 use super::threshold::{check_thresholds, length, number};
@@ -35,32 +35,51 @@ pub const EARLY: DropRule = DropRule::named("red_early");
 /// Dropped because the average has reached the upper threshold.
 pub const FORCED: DropRule = DropRule::named("red_forced");
 
-/// The four parameters in Sarolahti's order, and one for idle times.
+/// The four parameters in Sarolahti's order, and one for idle times. The defaults are those of Floyd 1997, "RED:
+/// Discussions of Setting Parameters".
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Average from which packets are dropped at random, in packets or in bytes (framing included).
+    /// Average from which packets are dropped at random, in packets or in bytes (framing included). Floyd 1997: 5
+    /// packets.
     pub min: PacketsOrBytes,
-    /// Average from which every packet is dropped.
+    /// Average from which every packet is dropped. Floyd 1997: three times `min`, 15 packets.
     pub max: PacketsOrBytes,
-    /// Weight of the current length in the moving average, above 0 and up to 1.
+    /// Weight of the current length in the moving average, above 0 and up to 1. Floyd 1997: 0.002.
     pub weight: Probability,
-    /// The probability that the average nears towards `max`, before the spreading.
+    /// The probability that the average nears towards `max`, before the spreading. Floyd 1997: 0.1.
     pub max_probability: Probability,
     /// Size of the packets that the average takes to have gone by while the queue was empty (the
     /// paper's s, as a size). Without it, that of the packet that ends the idle time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_packet: Option<Bytes>,
     /// The probability is that of a packet of this size, and in proportion for others (the paper's
     /// byte mode). Without it, it is the same for all sizes, as RFC 7141 advises.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<Bytes>,
     /// Whether the probability grows gently to 1 between `max` and twice `max`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gentle: bool,
     /// Whether ECN-capable packets are marked where they would be dropped early.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ecn: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let packets = |number| PacketsOrBytes::Packets(Packets(number));
+        let probability = |number| Probability::new(number).unwrap_or_default();
+        Self {
+            min: packets(5),
+            max: packets(15),
+            weight: probability(0.002),
+            max_probability: probability(0.1),
+            idle_packet: None,
+            scaled_by: None,
+            gentle: false,
+            ecn: false,
+        }
+    }
 }
 
 impl QueueParameters for Parameters {

@@ -1,7 +1,7 @@
 //! Weighted round robin: the traffic classes are served in turn, each with as many packets as its weight (Katevenis,
 //! Sidiropoulos and Courcoubetis 1991). All classes share the queue's limit. Where it is reached, the oldest packet is
-//! dropped of the class with the most packets for its weight, or the arriving packet if that is its own class: so a class
-//! that floods the queue cannot keep the others out of their turns.
+//! dropped of the class with the most packets for its weight, or the arriving packet if that is its own class: so a
+//! class that floods the queue cannot keep the others out of their turns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

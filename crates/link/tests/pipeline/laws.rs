@@ -190,7 +190,10 @@ proptest! {
     }
 
     #[test]
-    fn nobody_is_delivered_twice_unless_copied_and_in_order_means_in_order(config in any_config(), traffic in any_traffic()) {
+    fn no_packet_is_delivered_twice_unless_copied_and_in_order_means_in_order(
+        config in any_config(),
+        traffic in any_traffic(),
+    ) {
         let driver = run(&config, &traffic, 1);
         let mut ids: Vec<u64> = driver.out.iter().map(|(_, packet)| packet.id).collect();
         if config.order() == link::config::DeliveryOrder::InOrder && config.reordering.is_none() {

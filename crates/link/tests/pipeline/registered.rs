@@ -1,4 +1,5 @@
-//! Laws that every registered queue discipline keeps, whatever arrives: a new one is tested by its line in the registry.
+//! Laws that every registered queue discipline keeps, whatever arrives: a new one is tested by its line in the
+//! registry.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::drive::attachment::{Attached, Attachment, Device};
 use crate::drive::lateness::LatenessRecorder;
 use crate::drive::network::Network;
 use crate::drive::outgoing::{Outgoing, together};
-use crate::drive::waiting::{ArrivalTimes, Waiting};
+use crate::drive::waiting::{ArrivalTimes, Spent, Stalls, Step, Waiting};
 use crate::workload::{GRACE, KernelHosts, ProgramReport, StackReplicas};
 
 /// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order
@@ -73,7 +73,7 @@ impl<'a> Driver<'a> {
             replicas: BTreeMap::new(),
             clock,
             stacks_have_more: false,
-            waiting: Waiting::new(clock),
+            waiting: Waiting::new(clock, 1),
             arrivals: ArrivalTimes::default(),
             buffers: Buffers::default(),
             outgoing: Vec::new(),
@@ -157,6 +157,11 @@ impl<'a> Driver<'a> {
         (&mut self.programs, hosts)
     }
 
+    /// Returns the stalls of the driver so far, and how it has spent its time.
+    pub(crate) fn account(&self) -> (Stalls, Spent) {
+        self.waiting.account()
+    }
+
     /// Returns the first wrong byte that a stack in this process has read.
     pub(crate) fn corrupted(&self) -> Option<stacks::Corrupted> {
         self.attachments.iter().filter_map(Attachment::stack).find_map(stacks::Host::failure)
@@ -187,6 +192,7 @@ impl<'a> Driver<'a> {
         self.kernel_hosts.collect();
         let now = self.catch_up()?;
         self.run_programs(now);
+        self.waiting.step(Step::Programs);
         self.deliver()?;
         received
     }
@@ -266,6 +272,7 @@ impl<'a> Driver<'a> {
                     self.captures.handle_sent(now, host, id, &packet.to_headers());
                 }
             }
+            self.waiting.step(Step::Read);
             reads += 1;
             if reads % FEW == 0 {
                 self.deliver()?;
@@ -282,6 +289,7 @@ impl<'a> Driver<'a> {
             match self.network.poll_timeout() {
                 Some(due) if due <= now => {
                     self.network.handle_timeout(now);
+                    self.waiting.step(Step::Links);
                     self.deliver()?;
                     self.waiting.keep_to_budget();
                 }
@@ -351,6 +359,7 @@ impl<'a> Driver<'a> {
         let Some(ready) = self.waiting.wait(&mut descriptors, time)? else {
             drop(descriptors);
             self.network.handle_timeout(time);
+            self.waiting.step(Step::Links);
             self.deliver()?;
             return Ok(WakeReason::Timeout);
         };

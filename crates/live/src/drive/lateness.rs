@@ -27,6 +27,8 @@ pub struct Lateness {
     pub p50_ms: f64,
     /// 99th percentile, in milliseconds.
     pub p99_ms: f64,
+    /// 99.9th percentile, in milliseconds.
+    pub p999_ms: f64,
     /// Maximum, in milliseconds.
     pub max_ms: f64,
     /// The bound of a valid run, in milliseconds: [`TAINTED_FROM`] unless the scenario says otherwise.
@@ -70,6 +72,7 @@ impl LatenessRecorder {
             releases: self.late_by.len(),
             p50_ms: millis(self.late_by.value_at_quantile(0.50)),
             p99_ms: millis(self.late_by.value_at_quantile(0.99)),
+            p999_ms: millis(self.late_by.value_at_quantile(0.999)),
             max_ms: millis(self.late_by.max()),
             bound_ms: millis(self.bound.as_nanos()),
             misses: self.misses,

@@ -3,8 +3,9 @@
 //!
 //! `driver.rs` is the loop. `network.rs` is the World with a capture point at each host, `attachment.rs` what stands at
 //! a host's end of it, `outgoing.rs` the packets that are due, `waiting/` how a thread waits for a time or a packet,
-//! and `lateness.rs` how late packets were.
+//! `lateness.rs` how late packets were, and `account.rs` how the thread has spent its time.
 
+pub(crate) mod account;
 pub(crate) mod attachment;
 pub(crate) mod bridge;
 pub(crate) mod driver;

@@ -7,15 +7,17 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use linux::scheduling::Scheduling;
 use linux::tun::{Buffers, Tun};
 use nix::poll::{PollFd, PollFlags};
 use units::Instant;
 use wire::offload::RawPacket;
 
 use crate::clock::Clock;
+use crate::drive::account::DriverAccount;
 use crate::drive::lateness::LatenessRecorder;
 use crate::drive::outgoing::{Outgoing, together};
-use crate::drive::waiting::{ArrivalTimes, Waiting};
+use crate::drive::waiting::{ArrivalTimes, Step, Waiting};
 use crate::gateway::link_pair::LinkPair;
 
 /// Forwards packets between two devices through the links of a [`LinkPair`].
@@ -41,7 +43,7 @@ impl GatewayDriver {
             refused: 0,
             clock,
             tuns,
-            waiting: Waiting::new(clock),
+            waiting: Waiting::new(clock, 1),
             arrivals: ArrivalTimes::default(),
             buffers: Buffers::default(),
             outgoing: Vec::new(),
@@ -62,6 +64,11 @@ impl GatewayDriver {
         }
     }
 
+    /// Returns how the driver has spent its time so far, in a scheduling class.
+    pub(crate) fn account(&self, scheduling: Scheduling) -> DriverAccount {
+        DriverAccount::new(self.waiting.account(), scheduling)
+    }
+
     /// Handles what is due and a batch of packets of each device.
     fn react(&mut self) -> io::Result<()> {
         self.catch_up();
@@ -79,6 +86,7 @@ impl GatewayDriver {
             for packet in packets.inspect(|_| received += 1).filter(is_ipv4) {
                 self.links.handle_packet(now, end, packet);
             }
+            self.waiting.step(Step::Read);
             reads += 1;
             if reads % FEW == 0 {
                 self.deliver();
@@ -95,6 +103,7 @@ impl GatewayDriver {
             match self.links.poll_timeout() {
                 Some(due) if due <= now => {
                     self.links.handle_timeout(now);
+                    self.waiting.step(Step::Links);
                     self.deliver();
                     self.waiting.keep_to_budget();
                 }

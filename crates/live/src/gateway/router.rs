@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use linux::channel::{ReportReceiver, report_channel};
 use linux::doctor::obstacles;
 use linux::policy::remove_left;
-use linux::scheduling::Priority;
+use linux::scheduling::{Priority, Rank};
 use linux::sysctl::Sysctls;
 use serde::Serialize;
 use sim::Spec;
@@ -77,7 +77,7 @@ pub fn router(spec: &Spec, options: RouterOptions<'_>) -> Result<RouterState, Li
     let first = RouterEnd::set_up(&locations[0], left, right, mtu, announce)?;
     let second = RouterEnd::set_up(&locations[1], right, left, mtu, announce)?;
     announce(&format!("router {name} runs; its links are changed by: lasthop set {name} KEY=VALUE"));
-    let priority = Priority::raise();
+    let priority = Priority::raise(Rank::Driver);
     let driver = GatewayDriver::new(
         links,
         Clock::start(),

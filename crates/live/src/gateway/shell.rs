@@ -19,7 +19,7 @@ use linux::device::{self, Ends};
 use linux::doctor::obstacles;
 use linux::forwarding;
 use linux::namespace;
-use linux::scheduling::Priority;
+use linux::scheduling::{Priority, Rank};
 use linux::sysctl::{self, Sysctls};
 use linux::tun::Tun;
 use sim::Spec;
@@ -27,6 +27,7 @@ use units::Duration;
 
 use crate::LiveError;
 use crate::clock::Clock;
+use crate::drive::account::DriverAccount;
 use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::drive::network::smallest_mtu;
 use crate::error::failed;
@@ -86,12 +87,13 @@ pub fn shell(spec: &Spec, mut options: ShellOptions<'_>) -> Result<ShellOutcome,
     let egress = Egress::open(far_end, &ends, resolver.as_ref(), None, &mut *options.announce);
     let outside_program = start_outside(&mut options, &ends, &stop, &sender, &reports)?;
     let clock = Clock::start();
-    let priority = Priority::raise();
+    let priority = Priority::raise(Rank::Driver);
     let Inside { tun, start, thread } = inside;
     let mut driver = GatewayDriver::new(links, clock, [outside, tun], LatenessRecorder::new(TAINTED_FROM));
     (options.announce)(&far_end.introduction(&options.name, &ends));
     let _ = start.send(environment(&options.name, &ends));
     let ended = drive(&mut driver, &reports, &mut options);
+    let account = driver.account(priority.scheduling());
     drop(priority);
     stop.stop();
     drop(start);
@@ -100,14 +102,17 @@ pub fn shell(spec: &Spec, mut options: ShellOptions<'_>) -> Result<ShellOutcome,
     egress.close(&mut *options.announce);
     let (status, lateness) = (status_of(ended?), driver.lateness.summary());
     if lateness.tainted {
-        (options.announce)(&late(&lateness));
+        (options.announce)(&late(&lateness, &account));
     }
     Ok(ShellOutcome { status, lateness })
 }
 
-fn late(lateness: &Lateness) -> String {
+fn late(lateness: &Lateness, account: &DriverAccount) -> String {
     let Lateness { misses, releases, bound_ms, max_ms, .. } = lateness;
-    format!("{misses} of {releases} packets were delivered over {bound_ms} ms late, at most {max_ms:.1} ms")
+    let blame = account.blame();
+    format!(
+        "{misses} of {releases} packets were delivered over {bound_ms} ms late, at most {max_ms:.1} ms; {blame}"
+    )
 }
 
 /// A report of a shell's thread.

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 
-use linux::scheduling::Priority;
+use linux::scheduling::{Priority, Rank};
 use linux::tun::{Buffers, Tun};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags};
 use stacks::{Corrupted, TransferReport};
 use units::{Duration, Instant};
 use wire::offload::Coalesced;
@@ -40,6 +39,8 @@ struct Shared {
     begins: AtomicU64,
     stack_is_done: AtomicBool,
     corrupted: OnceLock<Corrupted>,
+    /// Number of such threads in this process, which share the budget of the real-time class.
+    threads: u64,
 }
 
 /// The results of a forwarder.
@@ -55,13 +56,17 @@ pub(crate) struct Forwarded {
 }
 
 impl Forwarder {
-    /// Starts the thread.
-    pub(crate) fn start(tun: Tun, tunnel: Tunnel, capture: Option<DeviceCapture>) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+    /// Starts the thread, one of several of this process. `clock` is this machine's.
+    pub(crate) fn start(
+        tun: Tun,
+        tunnel: Tunnel,
+        capture: Option<DeviceCapture>,
+        (clock, threads): (Clock, u64),
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared { threads, ..Shared::default() });
         let same = Arc::clone(&shared);
-        let thread = Builder::new()
-            .name("tunnel".to_owned())
-            .spawn(move || Forwarding { tun, tunnel, capture, buffers: Buffers::default() }.run(&same))?;
+        let run = move || Forwarding { tun, tunnel, capture, clock, buffers: Buffers::default() }.run(&same);
+        let thread = Builder::new().name("tunnel".to_owned()).spawn(run)?;
         Ok(Self { shared, thread })
     }
 
@@ -71,9 +76,9 @@ impl Forwarder {
         stack: Option<(stacks::Host, StackReplicas)>,
         tunnel: Tunnel,
         capture: Option<DeviceCapture>,
-        clock: Clock,
+        (clock, threads): (Clock, u64),
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared { threads, ..Shared::default() });
         let same = Arc::clone(&shared);
         let run = move || {
             StackForwarding { stack, tunnel, capture, clock, buffer: vec![0; LARGEST_PACKET] }.run(&same)
@@ -123,15 +128,17 @@ struct Forwarding {
     tun: Tun,
     tunnel: Tunnel,
     capture: Option<DeviceCapture>,
+    clock: Clock,
     buffers: Buffers,
 }
 
 impl Forwarding {
     fn run(mut self, shared: &Shared) -> io::Result<Forwarded> {
-        let _priority = Priority::raise();
+        let _priority = Priority::raise(Rank::Driver);
+        let mut waiting = Waiting::new(self.clock, shared.threads);
         while !shared.ended.load(Ordering::Relaxed) {
             self.tunnel.set_ahead(shared.ahead.load(Ordering::Relaxed));
-            self.wait()?;
+            self.wait(&mut waiting)?;
             self.up()?;
             self.down()?;
             shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
@@ -145,13 +152,10 @@ impl Forwarding {
         })
     }
 
-    fn wait(&self) -> io::Result<()> {
+    fn wait(&self, waiting: &mut Waiting) -> io::Result<()> {
         let mut descriptors =
             [self.tun.as_fd(), self.tunnel.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        match poll(&mut descriptors, PollTimeout::from(LONGEST_WAIT_MS)) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        waiting.wait(&mut descriptors, latest(self.clock)).map(drop)
     }
 
     fn up(&mut self) -> io::Result<()> {
@@ -193,8 +197,8 @@ struct StackForwarding {
 
 impl StackForwarding {
     fn run(mut self, shared: &Shared) -> io::Result<Forwarded> {
-        let _priority = Priority::raise();
-        let mut waiting = Waiting::new(self.clock);
+        let _priority = Priority::raise(Rank::Driver);
+        let mut waiting = Waiting::new(self.clock, shared.threads);
         while !shared.ended.load(Ordering::Relaxed) {
             self.tunnel.set_ahead(shared.ahead.load(Ordering::Relaxed));
             let begin = Some(shared.begins.load(Ordering::Acquire)).filter(|begin| *begin > 0);
@@ -228,7 +232,7 @@ impl StackForwarding {
             });
             next = due.map_or(Instant::NEVER, |due| begin + due.saturating_since(Instant::START));
         }
-        let latest = now + Duration::from_millis(u64::from(LONGEST_WAIT_MS));
+        let latest = latest(self.clock);
         let mut descriptors = vec![PollFd::new(self.tunnel.as_fd(), PollFlags::POLLIN)];
         // Messages that come before the run wait until it has begun.
         let replicas = self.stack.iter().filter(|_| now >= begin).map(|(_, replicas)| replicas);
@@ -297,9 +301,14 @@ impl StackForwarding {
     }
 }
 
+/// Returns the end of a wait that nothing else ends.
+fn latest(clock: Clock) -> Instant {
+    clock.now() + LONGEST_WAIT
+}
+
 /// The largest IPv4 packet (RFC 791 §3.1).
 const LARGEST_PACKET: usize = 65_535;
 /// Number of packets forwarded in one direction before the other is served.
 const BATCH: usize = 64;
 /// The longest wait, after which the thread checks whether it is to end.
-const LONGEST_WAIT_MS: u8 = 20;
+const LONGEST_WAIT: Duration = Duration::from_millis(20);

@@ -199,6 +199,7 @@ impl Part {
     fn forward(&mut self, begin: &Begin, spec: &Spec, stacks: &mut Stacks) -> Result<Vec<u16>, LiveError> {
         let token = Token::read(&begin.token).ok_or(LiveError::ControlLost)?;
         let mut ports = Vec::new();
+        let schedule = (self.clock, begin.hosts.len() as u64);
         for (place, node) in begin.hosts.iter().enumerate() {
             let name = self.names[node.index()].clone();
             let number = begin.first + place as u16;
@@ -213,13 +214,13 @@ impl Part {
             let started = match kernel {
                 Some(kernel) => {
                     let tun = self.hosts[kernel].tun.try_clone();
-                    tun.and_then(|tun| Forwarder::start(tun, tunnel, capture))
+                    tun.and_then(|tun| Forwarder::start(tun, tunnel, capture, schedule))
                 }
                 None => {
                     let stack = stacks.remove(node).map(|(mut host, programs)| {
                         StackReplicas::new(&programs, &mut host, &self.bus).map(|replicas| (host, replicas))
                     });
-                    Forwarder::start_stack(stack.transpose()?, tunnel, capture, self.clock)
+                    Forwarder::start_stack(stack.transpose()?, tunnel, capture, schedule)
                 }
             };
             self.forwarders.push((*node, started.map_err(failed(&name, "forward its packets"))?));

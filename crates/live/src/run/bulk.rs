@@ -5,7 +5,6 @@ use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration as StdDuration;
 
-use linux::scheduling::Priority;
 use linux::socket::{SocketOptions, connect_to};
 use linux::tcp_info::KernelCounts;
 use units::Instant;
@@ -13,6 +12,7 @@ use wire::Payload;
 
 use crate::LiveError;
 use crate::clock::Clock;
+use crate::drive::waiting::EndClass;
 use crate::run::report::{ConnectionEnd, Received, Report, Sent};
 use crate::stop::Stop;
 
@@ -34,6 +34,8 @@ pub(crate) struct Sender {
     pub(crate) start: Instant,
     pub(crate) amount: Amount,
     pub(crate) options: SocketOptions,
+    /// Number of ends of bulk transfers in the run, which share the budget of the real-time class.
+    pub(crate) ends: u64,
 }
 
 /// The end of a flow that accepts, reads, and closes when the stream ends.
@@ -42,6 +44,8 @@ pub(crate) struct Receiver {
     pub(crate) flow: String,
     pub(crate) local: SocketAddrV4,
     pub(crate) options: SocketOptions,
+    /// Number of ends of bulk transfers in the run, which share the budget of the real-time class.
+    pub(crate) ends: u64,
 }
 
 /// A host's end of a bulk transfer.
@@ -87,6 +91,7 @@ impl OpenBulkEnd {
 pub(crate) struct ListeningReceiver {
     flow: String,
     listener: TcpListener,
+    ends: u64,
 }
 
 impl Sender {
@@ -112,6 +117,7 @@ impl Sender {
     fn send(&self, stream: &mut TcpStream, clock: Clock) -> io::Result<()> {
         let mut sent = 0;
         let mut chunk = Vec::with_capacity(CHUNK as usize);
+        let mut class = EndClass::raise(clock, self.ends);
         while let Some(len) = self.next_chunk(stream, clock, sent)? {
             chunk.clear();
             Payload::Pattern { offset: sent, len }.write_to(&mut chunk);
@@ -120,6 +126,7 @@ impl Sender {
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
+            class.keep_to_budget();
         }
         Ok(())
     }
@@ -144,7 +151,7 @@ impl Receiver {
     /// Opens the port.
     pub(crate) fn listen(self) -> Result<ListeningReceiver, LiveError> {
         let listener = self.options.listen(self.local).map_err(failed(&self.flow, "listen"))?;
-        Ok(ListeningReceiver { flow: self.flow, listener })
+        Ok(ListeningReceiver { flow: self.flow, listener, ends: self.ends })
     }
 }
 
@@ -154,7 +161,7 @@ impl ListeningReceiver {
         let listener = self.listener.try_clone().map_err(failed(&self.flow, "listen"))?;
         stop.watch(TcpStream::from(OwnedFd::from(listener)));
         let (mut bytes, mut last_read_ns) = (0, 0);
-        match self.receive(stop, &mut bytes, &mut || last_read_ns = clock.now().as_nanos()) {
+        match self.receive(clock, stop, &mut bytes, &mut || last_read_ns = clock.now().as_nanos()) {
             Err(error) if error.get_ref().is_some_and(|cause| cause.is::<WrongByte>()) => {
                 Err(LiveError::Corrupted { flow: self.flow, position: bytes })
             }
@@ -163,14 +170,17 @@ impl ListeningReceiver {
         }
     }
 
-    fn receive(&self, stop: &Stop, bytes: &mut u64, on_read: &mut dyn FnMut()) -> io::Result<()> {
+    fn receive(
+        &self,
+        clock: Clock,
+        stop: &Stop,
+        bytes: &mut u64,
+        on_read: &mut dyn FnMut(),
+    ) -> io::Result<()> {
         let mut stream = self.listener.accept()?.0;
         stop.watch(stream.try_clone()?);
         let mut chunk = vec![0; CHUNK as usize];
-        // A reader that waits for a processor while a train of segments comes finds all of them in the queue. Linux
-        // then assumes a program that does not keep up, and leaves the window at 76 KB for good
-        // (`tcp_rcv_space_adjust()`).
-        let _priority = Priority::raise();
+        let mut class = EndClass::raise(clock, self.ends);
         loop {
             match stream.read(&mut chunk) {
                 // Dropping the stream would not close the socket: `stop` holds a clone of it.
@@ -178,6 +188,7 @@ impl ListeningReceiver {
                 Ok(count) => {
                     on_read();
                     check(&chunk[..count], bytes)?;
+                    class.keep_to_budget();
                 }
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
@@ -254,7 +265,8 @@ mod tests {
     }
 
     fn listening() -> (ListeningReceiver, SocketAddrV4) {
-        let receiver = Receiver { flow: "f".into(), local: local(0), options: SocketOptions::default() };
+        let options = SocketOptions::default();
+        let receiver = Receiver { flow: "f".into(), local: local(0), options, ends: 2 };
         let listening = receiver.listen().unwrap();
         let port = listening.listener.local_addr().unwrap().port();
         (listening, local(port))
@@ -262,7 +274,7 @@ mod tests {
 
     fn sender(remote: SocketAddrV4, amount: Amount) -> Sender {
         let options = SocketOptions::default();
-        Sender { flow: "f".into(), local: local(0), remote, start: Instant::START, amount, options }
+        Sender { flow: "f".into(), local: local(0), remote, start: Instant::START, amount, options, ends: 2 }
     }
 
     #[test]

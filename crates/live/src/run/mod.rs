@@ -1,11 +1,12 @@
 //! A live run, from the scenario to the result.
 //!
 //! `setup.rs` turns the scenario into hosts, `host.rs` sets one up in a namespace, `session.rs` runs them around the
-//! driver, `outcome.rs` computes the results. `bulk.rs` are the senders and receivers of bulk transfers, `command.rs`
-//! programs of the user, `samples.rs` and `sockets_table.rs` what the kernel's TCP reports.
+//! driver, `outcome.rs` computes the results. `bulk.rs` are the senders and receivers of bulk transfers,
+//! `congestion.rs` the congestion control of their sockets, `command.rs` programs of the user, `samples.rs` and `sockets_table.rs` what the kernel's TCP reports.
 
 pub(crate) mod bulk;
 pub(crate) mod command;
+pub(crate) mod congestion;
 mod copies;
 pub(crate) mod environment;
 pub(crate) mod host;

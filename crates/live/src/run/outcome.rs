@@ -18,8 +18,10 @@ use trace::flow::Side as FlowSide;
 use units::{FlowId, Instant, Side};
 use workload::{Amount, ProgramLog, ProgramOutcome, Transfer, Workload};
 
+use crate::drive::account::DriverAccount;
 use crate::drive::lateness::Lateness;
 use crate::machines::MachineSummary;
+use crate::run::congestion::KernelCongestion;
 use crate::run::options::Options;
 use crate::run::report::{ConnectionEnd, Received, Report, Sent};
 use crate::run::samples::{Sample, records};
@@ -47,6 +49,8 @@ pub struct LiveSummary {
     pub run: Summary,
     /// The lateness of deliveries.
     pub lateness: Lateness,
+    /// How the driver has spent the run, and what held it up.
+    pub driver: DriverAccount,
     /// Packets that were lost outside the links.
     pub outside: Outside,
     /// The driver's scheduling class.
@@ -87,7 +91,7 @@ pub struct Outside {
 pub struct Kernel {
     /// Name and release.
     pub version: String,
-    /// The requested congestion control, if any.
+    /// The congestion control that the scenario requests for all sockets, if it does.
     pub congestion: Option<String>,
     /// The requested settings, as the kernel reads them back.
     pub sysctls: Sysctls,
@@ -100,6 +104,8 @@ pub struct Kernel {
 pub struct KernelFlow {
     /// The flow's name.
     pub flow: String,
+    /// The congestion control of the sending sockets.
+    pub congestion: String,
     /// Bytes that the receiving program read and checked; of datagrams, the bytes of the packets.
     pub received: u64,
     /// The reason why the connection broke, if it did; of several connections, that of the first.
@@ -149,7 +155,7 @@ pub(crate) fn gather(
     let command = session.reports.iter().find_map(CommandSummary::of);
     let outside = Outside::new(session.drops, session.network.unroutable(), options.tainted_from_drops);
     let ProgramResults { outcomes, kernel_flows, summaries: programs } =
-        ProgramResults::take(setup, &mut session);
+        ProgramResults::take(setup, options, &mut session);
     let mut flows = observed(setup, &session, outcomes, &options.stacks);
     add_samples(setup, &mut flows, samples);
     let mut outcome = session.network.finish(session.ended, flows);
@@ -173,10 +179,12 @@ pub(crate) fn gather(
     let of_kernels = kernel.flows.iter().filter_map(|flow| Some((flow.flow.as_str(), flow.woken_late_ms?)));
     let of_stacks = programs.iter().map(|program| (program.flow.as_str(), program.woken_late_ms));
     let woken_late: Vec<_> = of_kernels.chain(of_stacks).collect();
-    let tainted_by = tainted_by(&lateness, &outside, &woken_late, &machines);
+    let driver = session.account;
+    let tainted_by = tainted_by(&lateness, &driver, &outside, &woken_late, &machines);
     let summary = LiveSummary {
         run: outcome.summary,
         lateness,
+        driver,
         outside,
         scheduling,
         right,
@@ -200,18 +208,22 @@ struct ProgramResults {
 }
 
 impl ProgramResults {
-    fn take(setup: &Setup<'_>, session: &mut Session) -> Self {
+    fn take(setup: &Setup<'_>, options: &Options<'_>, session: &mut Session) -> Self {
         let reports = session.take_program_reports();
         let of_sender = reports.iter().filter(|report| report.side == Side::From);
         let counts: BTreeMap<FlowId, KernelCounts> =
             of_sender.map(|report| (report.flow, report.counts)).collect();
         let outcomes = joined(std::mem::take(&mut session.programs), reports);
-        let kernel_flow = |(id, flow): (FlowId, &FlowSpec)| match outcomes.get(&id) {
-            Some(outcome) if setup.is_from_kernel(id) => {
-                Some(KernelFlow::of_program(setup, id, outcome, counts.get(&id).copied().unwrap_or_default()))
+        let kernel_flow = |(id, flow): (FlowId, &FlowSpec)| {
+            let congestion = KernelCongestion::of(&flow.sender, options).runs;
+            match outcomes.get(&id) {
+                Some(outcome) if setup.is_from_kernel(id) => {
+                    let counts = counts.get(&id).copied().unwrap_or_default();
+                    Some(KernelFlow::of_program(setup, id, congestion, outcome, counts))
+                }
+                Some(_) => None,
+                None => KernelFlow::of_bulk(&flow.name, congestion, &session.reports),
             }
-            Some(_) => None,
-            None => KernelFlow::of_bulk(&flow.name, &session.reports),
         };
         let kernel_flows = setup.flows().filter_map(kernel_flow).collect();
         let with_stacks = outcomes.iter().filter(|(id, _)| setup.has_stack(**id));
@@ -268,6 +280,7 @@ impl Outside {
 /// programs that were woken late. `woken_late` has the flows of these programs, with milliseconds.
 pub(crate) fn tainted_by(
     lateness: &Lateness,
+    driver: &DriverAccount,
     outside: &Outside,
     woken_late: &[(&str, f64)],
     machines: &[MachineSummary],
@@ -275,7 +288,9 @@ pub(crate) fn tainted_by(
     let mut reasons = Vec::new();
     let Lateness { misses, releases, bound_ms, .. } = lateness;
     if lateness.tainted {
-        reasons.push(format!("{misses} of {releases} packets were released over {bound_ms} ms late"));
+        let blame = driver.blame();
+        reasons
+            .push(format!("{misses} of {releases} packets were released over {bound_ms} ms late; {blame}"));
     }
     if outside.tainted && outside.device_drops > 0 {
         reasons.push(format!("a device dropped {} packets before the links saw them", outside.device_drops));
@@ -396,13 +411,20 @@ fn received<'a>(flow: &str, reports: &'a [Report]) -> Option<&'a Received> {
 }
 
 impl KernelFlow {
-    fn of_program(setup: &Setup<'_>, id: FlowId, outcome: &ProgramOutcome, counts: KernelCounts) -> Self {
+    fn of_program(
+        setup: &Setup<'_>,
+        id: FlowId,
+        congestion: String,
+        outcome: &ProgramOutcome,
+        counts: KernelCounts,
+    ) -> Self {
         let flow = setup.flow(id);
         let ms = |late: units::Duration| late.as_secs_f64() * 1e3;
         // The summary of the program has these where a host has a stack.
         let is_of_kernels = !setup.has_stack(id);
         Self {
             flow: flow.name.clone(),
+            congestion,
             received: outcome.received + outcome.log.datagram_bytes().0,
             broken: outcome.broken.clone(),
             woken_late_ms: is_of_kernels.then(|| ms(outcome.woken_late_by)),
@@ -411,7 +433,7 @@ impl KernelFlow {
         }
     }
 
-    fn of_bulk(flow: &str, reports: &[Report]) -> Option<Self> {
+    fn of_bulk(flow: &str, congestion: String, reports: &[Report]) -> Option<Self> {
         let sent = reports.iter().find_map(|report| match report {
             Report::Sent(sent) if sent.flow == flow => Some(sent),
             _ => None,
@@ -423,7 +445,7 @@ impl KernelFlow {
             ConnectionEnd::Stopped => Some("the run was over".to_owned()),
             ConnectionEnd::Broken(why) => Some(why),
         };
-        Some(Self { flow, received, broken, woken_late_ms: None, heard_late_ms: None, counts })
+        Some(Self { flow, congestion, received, broken, woken_late_ms: None, heard_late_ms: None, counts })
     }
 }
 

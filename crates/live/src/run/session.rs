@@ -6,7 +6,7 @@ use std::sync::Arc;
 use linux::channel::{ReportReceiver, ReportSender, report_channel};
 use linux::drops::Drops;
 use linux::namespace::{self, Privilege};
-use linux::scheduling::{Priority, Scheduling};
+use linux::scheduling::{Priority, Rank, Scheduling};
 use linux::sysctl::Sysctls;
 use stacks::{HostCaptures, Programs, TransferReport};
 use units::{Duration, FlowId, Instant, NodeId};
@@ -14,6 +14,7 @@ use workload::ProgramOutcome;
 
 use crate::LiveError;
 use crate::clock::Clock;
+use crate::drive::account::DriverAccount;
 use crate::drive::attachment::attach;
 use crate::drive::driver::Driver;
 use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
@@ -36,6 +37,7 @@ pub(crate) struct Session {
     /// Whether the hosts ended the run, and not the stop time or a link.
     pub(crate) all_done: bool,
     pub(crate) lateness: Lateness,
+    pub(crate) account: DriverAccount,
     pub(crate) scheduling: Scheduling,
     pub(crate) privilege: Privilege,
     /// The settings of each host, in the order of the hosts.
@@ -89,15 +91,15 @@ pub(crate) fn run(
     let mut stage = Stage::set_up(&mut hosts, options)?;
     let replicas = replicas_of_stacks(&mut hosts, &stage.bus)?;
     let clock = stage.start_clock()?;
-    let priority = Priority::raise();
+    let priority = Priority::raise(Rank::Driver);
     let (kernel_hosts, flows) = (std::mem::take(&mut stage.kernel_hosts), std::mem::take(&mut hosts.flows));
     let mut driver = stage.driver(&mut hosts, network, captures, clock, tainted_from);
     (driver.programs, driver.kernel_hosts) = (hosts.programs, kernel_hosts);
     driver.add_replicas(replicas);
     stage.start_hosts(clock);
     let ended = stage.main_loop(clock, end, &flows).drive(&mut driver, progress);
-    let driven = Driven::of(driver, clock, ended);
     let scheduling = priority.scheduling();
+    let driven = Driven::of(driver, scheduling, clock, ended);
     drop(priority);
     stage.finish(driven, scheduling, tainted_from)
 }
@@ -124,6 +126,7 @@ struct Driven {
     network: Network,
     captures: HostCaptures,
     lateness: LatenessRecorder,
+    account: DriverAccount,
     stacks: Vec<Vec<TransferReport>>,
     programs: BTreeMap<FlowId, ProgramOutcome>,
     replicas: Vec<ProgramReport>,
@@ -217,7 +220,7 @@ impl Stage {
         while let Some(report) = self.reports.try_recv() {
             reports.push(report?);
         }
-        let Driven { network, captures, lateness, mut stacks, programs, at: ended, .. } = driven;
+        let Driven { network, captures, lateness, account, mut stacks, programs, at: ended, .. } = driven;
         let mut remote = RemoteResults::default();
         if let Some(machines) = self.remote {
             sysctls.extend(machines.sysctls());
@@ -237,6 +240,7 @@ impl Stage {
             reports,
             all_done,
             lateness,
+            account,
             scheduling,
             privilege,
             sysctls,
@@ -251,13 +255,18 @@ impl Stage {
 
 impl Driven {
     /// Ends the programs and takes the driver apart.
-    fn of(mut driver: Driver<'_>, clock: Clock, ended: Result<Ended, LiveError>) -> Self {
-        let at = clock.now();
+    fn of(
+        mut driver: Driver<'_>,
+        scheduling: Scheduling,
+        clock: Clock,
+        ended: Result<Ended, LiveError>,
+    ) -> Self {
+        let (at, account) = (clock.now(), DriverAccount::new(driver.account(), scheduling));
         let (programs, replicas) = (driver.finish_programs(), driver.finish_replicas());
         let Driver { network, captures, lateness, attachments, .. } = driver;
         let reports = |host: Option<stacks::Host>| host.map(|mut host| host.report()).unwrap_or_default();
         let stacks = attachments.into_iter().map(|one| reports(one.into_stack())).collect();
-        Self { network, captures, lateness, stacks, programs, replicas, at, ended }
+        Self { network, captures, lateness, account, stacks, programs, replicas, at, ended }
     }
 }
 

@@ -15,6 +15,7 @@ use workload::{ClientPorts, PortChoice, RunnerSetup, Workload};
 use crate::drive::network::smallest_mtu;
 use crate::run::bulk::{Amount, BulkEnd, Receiver, Sender};
 use crate::run::command::{CommandLine, Output};
+use crate::run::congestion::KernelCongestion;
 use crate::run::host::HostSpec;
 use crate::run::options::Options;
 use crate::workload::{KernelEvents, Placement, ProgramSpec};
@@ -236,13 +237,19 @@ impl<'a> Setup<'a> {
             start: flow.start_at(self.spec.seed),
             amount,
             options: self.sender_options(flow, options),
+            ends: self.bulk_ends(),
         }
+    }
+
+    /// Returns the number of ends of bulk transfers.
+    fn bulk_ends(&self) -> u64 {
+        2 * self.flows.iter().filter(|flow| amount(&flow.workload).is_some()).count() as u64
     }
 
     fn receiver(&self, id: FlowId, options: &Options<'_>) -> Receiver {
         let flow = self.flow(id);
         let options = self.receiver_options(flow, options);
-        Receiver { flow: flow.name.clone(), local: self.ends(id)[Side::To], options }
+        Receiver { flow: flow.name.clone(), local: self.ends(id)[Side::To], options, ends: self.bulk_ends() }
     }
 
     fn sender_options(&self, flow: &FlowSpec, options: &Options<'_>) -> SocketOptions {
@@ -256,7 +263,7 @@ impl<'a> Setup<'a> {
 
     fn socket_options(&self, flow: &FlowSpec, profile: &tcp::Config, options: &Options<'_>) -> SocketOptions {
         SocketOptions {
-            congestion: options.congestion.clone(),
+            congestion: KernelCongestion::of(profile, options).asked,
             nodelay: !profile.plain.nagle,
             maxseg: self.maxseg(flow, profile),
             class: flow.class,

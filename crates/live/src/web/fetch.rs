@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use linux::channel::{ReportReceiver, ReportSender, report_channel};
-use linux::scheduling::Priority;
+use linux::scheduling::{Priority, Rank};
 use sim::Spec;
 use stacks::ConnectionId;
 use units::Instant;
@@ -90,7 +90,7 @@ pub fn fetch(spec: &Spec, options: FetchOptions<'_>) -> Result<FetchOutcome, Liv
     let connection = bridge.host.connect(Instant::START, local, server, &profile);
     let stream = bridge.join(connection).map_err(failed("client", "make a socket pair"))?;
     let clock = Clock::start();
-    let priority = Priority::raise();
+    let priority = Priority::raise(Rank::Driver);
     let mut driver = host.driver(network, clock, bridge);
     let talking = talk(conversation, stream, sender)?;
     let mut client = Client { host: &host, reports: &reports, clock, connection, announce };

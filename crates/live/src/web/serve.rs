@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 
 use linux::channel::{ReportReceiver, report_channel};
-use linux::scheduling::Priority;
+use linux::scheduling::{Priority, Rank};
 use sim::{ObservedFlow, Spec};
 use stacks::{ConnectionId, HostCaptures};
 
@@ -82,7 +82,7 @@ pub fn serve(spec: &Spec, options: ServeOptions<'_>) -> Result<ServeOutcome, Liv
     bridge.host.listen(options.port, options.profiles);
     answer_by(&mut bridge, options.answer);
     let clock = Clock::start();
-    let priority = Priority::raise();
+    let priority = Priority::raise(Rank::Driver);
     let mut driver = host.driver(network, clock, bridge);
     let environment = BTreeMap::from([
         ("LASTHOP_URL".to_owned(), url),

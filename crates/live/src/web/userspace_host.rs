@@ -21,6 +21,7 @@ use units::{Bytes, Duration, Instant, Streams};
 
 use crate::LiveError;
 use crate::clock::Clock;
+use crate::drive::account::DriverAccount;
 use crate::drive::attachment::{Attachment, Device};
 use crate::drive::bridge::Bridge;
 use crate::drive::driver::Driver;
@@ -190,6 +191,7 @@ impl UserspaceHost {
         scheduling: Scheduling,
         stopped_by: &str,
     ) -> LiveOutcome {
+        let account = DriverAccount::new(driver.account(), scheduling);
         let Driver { network, lateness, .. } = driver;
         let drops = Drops { device: Drops::read(&self.ends.device).device, socket: 0 };
         let outside = Outside::new(drops, network.unroutable(), None);
@@ -199,8 +201,9 @@ impl UserspaceHost {
         let summary = LiveSummary {
             run: outcome.summary,
             programs: Vec::new(),
-            tainted_by: tainted_by(&lateness, &outside, &[], &[]),
+            tainted_by: tainted_by(&lateness, &account, &outside, &[], &[]),
             lateness,
+            driver: account,
             outside,
             scheduling,
             right: match self.far_end {

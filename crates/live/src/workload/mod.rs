@@ -1,20 +1,20 @@
 //! Programs over the sockets of kernels, and their copies on two machines.
 //!
-//! A program and its runner are those of the crate `workload`. Here are the hosts ([`::workload::ProgramHost`]) that real time
-//! adds to the stacks of this process:
+//! A program and its runner are those of the crate `workload`. Here are the hosts ([`::workload::ProgramHost`]) that
+//! real time adds to the stacks of this process:
 //!
 //! - [`sockets::SocketHost`]: a kernel's host, whose ends are sockets (`kernel_socket.rs`, `datagram.rs`).
-//! - [`KernelHosts`]: proxies for kernels' hosts in the driver, which runs the programs that have a stack of this process
-//!   at their other side. Commands go to the threads with the sockets (`orders.rs`).
+//! - [`KernelHosts`]: proxies for kernels' hosts in the driver, which runs the programs that have a stack of this
+//!   process at their other side. Commands go to the threads with the sockets (`orders.rs`).
 //! - [`RemoteHost`]: a proxy for the host of a program's other side, on another machine (`remote_host.rs`).
 //!
-//! A program between two kernels has a thread with the sockets of both: a socket belongs to the namespace in which it was
-//! opened (`thread.rs`, `poller.rs`).
+//! A program between two kernels has a thread with the sockets of both: a socket belongs to the namespace in which it
+//! was opened (`thread.rs`, `poller.rs`).
 //!
-//! Where the hosts are on two machines, each machine runs a copy of the program, a [`Replica`]. The copies send each other
-//! the events at their sides (`message_bus.rs`). With one copy, and the sockets of the other side behind a wire, whatever a
-//! side does after it has read, an echo or a page, would wait for a round trip between the machines, which no link of the
-//! scenario has.
+//! Where the hosts are on two machines, each machine runs a copy of the program, a [`Replica`]. The copies send each
+//! other the events at their sides (`message_bus.rs`). With one copy, and the sockets of the other side behind a wire,
+//! whatever a side does after it has read, an echo or a page, would wait for a round trip between the machines, which
+//! no link of the scenario has.
 
 mod datagram;
 mod kernel_hosts;
@@ -141,8 +141,8 @@ impl ProgramReport {
     }
 }
 
-/// The time that a program which is done waits for a datagram after the last one, since it does not learn of losses. The
-/// run waits for what is then still on a link.
+/// The time that a program which is done waits for a datagram after the last one, since it does not learn of losses.
+/// The run waits for what is then still on a link.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Orders of the driver to the thread with a kernel's sockets. The driver runs the program, whose other end is a stack of
-//! this process.
+//! Orders of the driver to the thread with a kernel's sockets. The driver runs the program, whose other end is a stack
+//! of this process.
 
 use units::{FlowId, Instant};
 use workload::{Ends, Key, OutgoingDatagram, ProgramHost, SocketCall, SocketId};

@@ -1,16 +1,16 @@
 //! A copy of a program whose hosts are on two machines, at the side of one of them.
 //!
-//! Both copies draw the same numbers, are woken at the same times by the clock of the run, and give commands to the host of
-//! their own side. A copy gets the events of its own side at once, and those of the other side by messages, with the times
-//! at which they happened. In every workload over connections, what a side does follows from its own clock and its own
-//! host (a server answers what it has read, a user asks when the time has come), so the path between the machines delays
-//! nothing that crosses the links.
+//! Both copies draw the same numbers, are woken at the same times by the clock of the run, and give commands to the
+//! host of their own side. A copy gets the events of its own side at once, and those of the other side by messages,
+//! with the times at which they happened. In every workload over connections, what a side does follows from its own
+//! clock and its own host (a server answers what it has read, a user asks when the time has come), so the path between
+//! the machines delays nothing that crosses the links.
 //!
-//! A program with feedback (TFRC) lets its two sides share what their packets carry. It has one copy, at `from`, which gets
-//! what arrives at `to` and sends from there, one round trip of the control stream later.
+//! A program with feedback (TFRC) lets its two sides share what their packets carry. It has one copy, at `from`, which
+//! gets what arrives at `to` and sends from there, one round trip of the control stream later.
 //!
-//! A replica does no input or output. The host at its side may be the sockets of a kernel (`thread.rs`) or a stack in this
-//! process (`stack_replicas.rs`).
+//! A replica does no input or output. The host at its side may be the sockets of a kernel (`thread.rs`) or a stack in
+//! this process (`stack_replicas.rs`).
 
 use units::{Instant, NodeId, PerSide, Side};
 use workload::{Command, HostTable, Program, ProgramHost, ProgramOutcome, Runner};
@@ -22,7 +22,8 @@ use super::{GRACE, ProgramSpec};
 /// A copy that runs.
 ///
 /// Order of calls: [`Replica::advance`] at [`Replica::poll_timeout`] and after each input of the host,
-/// [`Replica::handle_message`] for a message of the other copy; after either, [`Replica::poll_message`] until there is none.
+/// [`Replica::handle_message`] for a message of the other copy; after either, [`Replica::poll_message`] until there is
+/// none.
 #[derive(Debug)]
 pub(crate) struct Replica {
     side: Side,
@@ -87,7 +88,8 @@ impl Replica {
         self.runner.poll_timeout().min(given_up)
     }
 
-    /// Whether the program is done, its connections are closed at this side, and its datagrams have arrived or are lost.
+    /// Whether the program is done, its connections are closed at this side, and its datagrams have arrived or are
+    /// lost.
     pub(super) fn is_done(&self) -> bool {
         let is_finished = self.side == Side::From || self.remote.finished().is_some();
         self.runner.is_closed() && is_finished && self.awaited_until().is_none()

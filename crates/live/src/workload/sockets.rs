@@ -24,8 +24,8 @@ use crate::LiveError;
 
 /// A host's ends of one flow.
 ///
-/// Order of calls: [`SocketHost::watch`], then commands, and [`SocketHost::advance`] for each token that the poller returns.
-/// After either, its events and [`SocketHost::check`].
+/// Order of calls: [`SocketHost::watch`], then commands, and [`SocketHost::advance`] for each token that the poller
+/// returns. After either, its events and [`SocketHost::check`].
 #[derive(Debug)]
 pub(crate) struct SocketHost {
     name: String,
@@ -177,8 +177,8 @@ impl SocketHost {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Ends the run: counts the connections that are open. Returns the bytes that were read and checked, and the kernel's
-    /// counters, both summed over all connections.
+    /// Ends the run: counts the connections that are open. Returns the bytes that were read and checked, and the
+    /// kernel's counters, both summed over all connections.
     pub(super) fn finish(mut self) -> (u64, KernelCounts) {
         let open = std::mem::take(&mut self.ends);
         open.values().for_each(|held| self.count(held));

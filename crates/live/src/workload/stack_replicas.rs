@@ -16,8 +16,9 @@ use crate::LiveError;
 
 /// The copies at one host.
 ///
-/// Order of calls: [`StackReplicas::advance`] at [`StackReplicas::poll_timeout`], when a descriptor is readable, and after
-/// each call of the host, until it returns `false`; the host may have something to send each time that it returned `true`.
+/// Order of calls: [`StackReplicas::advance`] at [`StackReplicas::poll_timeout`], when a descriptor is readable, and
+/// after each call of the host, until it returns `false`; the host may have something to send each time that it
+/// returned `true`.
 #[derive(Debug, Default)]
 pub(crate) struct StackReplicas {
     replicas: Vec<StackReplica>,

@@ -43,7 +43,8 @@ pub(crate) struct Running<'a> {
     pub(crate) clock: Clock,
     pub(crate) stop: &'a Stop,
     pub(crate) bus: &'a MessageBus,
-    /// The paths of the hosts' namespaces, by the hosts' names; without one, sockets are in the namespace of the thread.
+    /// The paths of the hosts' namespaces, by the hosts' names; without one, sockets are in the namespace of the
+    /// thread.
     pub(crate) namespaces: &'a BTreeMap<String, String>,
 }
 
@@ -223,8 +224,8 @@ fn hear(replica: &mut Replica, inbox: &ReportReceiver<PeerEvent>, sockets: &mut 
     }
 }
 
-/// Executes the orders of the driver, which runs the program, and reports events to it. Orders come before what the sockets
-/// have: the order to wait for a connection is there before its SYN.
+/// Executes the orders of the driver, which runs the program, and reports events to it. Orders come before what the
+/// sockets have: the order to wait for a connection is there before its SYN.
 fn follow_orders(
     spec: &ProgramSpec,
     mut sockets: SocketHost,

@@ -7,7 +7,7 @@ use cell::quantity::{Degrees, Metres, Speed};
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use stacks::StackId;
+use stacks::{QuinnSettings, StackId};
 use units::text::{PacketsOrBytes, QueueLimit, REMEDY};
 use units::{Bytes, Duration, Rate};
 
@@ -62,6 +62,9 @@ pub struct Host {
     /// Its network stack; without it, our own TCP in virtual time and the kernel's in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
+    /// Settings of its stack if that is quinn: the congestion control, the first window, 0-RTT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quinn: Option<QuinnSettings>,
     /// So many hosts, all alike: NAME-1, NAME-2, …, which links and flows call NAME-*. Without it there is the one.
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
@@ -221,7 +224,8 @@ pub enum Table {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
-    /// The kernel's congestion control, set for each socket; without it, the machine's.
+    /// The kernel's congestion control, set for each socket; without it, that of the flow's profile where the kernel
+    /// has it, and else the machine's.
     pub congestion: Option<String>,
     /// Hosts without a kernel, by name, with a `*` for several: they have the TCP of their profile in a live run too,
     /// and their traffic is simulated. A flow joins two of them or two others.

@@ -197,6 +197,7 @@ impl Check<'_> {
 
     fn host(&self, name: &str, address: Ipv4Addr) -> Result<Host, InputError> {
         let file = &self.file.hosts[name];
+        self.quinn(name, file)?;
         let needs_profile = file.stack.is_none_or(Stack::follows_a_profile);
         if needs_profile && file.profile.is_none() {
             let message = "the key \"profile\" is missing";
@@ -204,8 +205,15 @@ impl Check<'_> {
             return Err(self.tree.error(&KeyPath::of(["hosts", name]), message, help));
         }
         let (profile, tcp) = (file.profile.clone().unwrap_or_default(), Value::Object(file.tcp.clone()));
-        let host =
-            Host { name: name.to_owned(), address, profile, tcp, stack: file.stack, at: file.at.clone() };
+        let host = Host {
+            name: name.to_owned(),
+            address,
+            profile,
+            tcp,
+            stack: file.stack,
+            quinn: file.quinn,
+            at: file.at.clone(),
+        };
         tcp_config(&host).map_err(|error| self.host_error(name, &error))?;
         Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
     }

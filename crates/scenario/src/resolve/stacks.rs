@@ -42,6 +42,19 @@ impl Check<'_> {
         resolved.stacks().check_all(&spec).map_err(|refusal| self.refused(&refusal))
     }
 
+    /// Settings of quinn need its stack.
+    pub(super) fn quinn(&self, name: &str, file: &crate::file::Host) -> Result<(), InputError> {
+        if file.quinn.is_none() || file.stack == Some(Stack::Quinn) {
+            return Ok(());
+        }
+        let message = format!("host \"{name}\" has settings of quinn, and another stack");
+        Err(self.tree.error(
+            &KeyPath::of(["hosts", name, "quinn"]),
+            message,
+            "add stack = \"quinn\", or leave them out",
+        ))
+    }
+
     fn not_simulated(&self) -> Result<(), InputError> {
         let given = |(name, host): &(&String, &crate::file::Host)| {
             host.stack.is_some_and(|stack| stack != Stack::Lasthop) && self.file.live.simulates(name)
@@ -60,6 +73,10 @@ impl Check<'_> {
         let flow = match refusal {
             Refusal::RealTime { host, .. } => {
                 return self.tree.error(&KeyPath::of(["hosts", host, "stack"]), refusal.to_string(), "");
+            }
+            Refusal::ZeroRtt { without, .. } => {
+                let (message, help) = message_and_help(refusal);
+                return self.tree.error(&KeyPath::of(["hosts", without, "quinn"]), message, help);
             }
             Refusal::Transport { flow, .. } | Refusal::Mtu { flow, .. } | Refusal::Program { flow, .. } => {
                 flow
@@ -132,6 +149,25 @@ mod tests {
         let web = with("smoltcp", "lasthop").replace("bytes = \"100 KiB\"", "workload = { web = {} }");
         let web = web.replace("milestones = [\"10 KiB\"]\n", "until = \"9 s\"\n");
         assert_eq!(read(&web, &[]).map(|_| ()), Ok(()));
+    }
+
+    #[test]
+    fn settings_of_quinn_need_its_stack_and_zero_rtt_both_hosts() {
+        let whole = "preset = \"slow\"\nmtu = \"1500 bytes\"";
+        let quinn = with("quinn", "quinn").replace("preset = \"slow\"", whole);
+        let resolved = read(&quinn, &["hosts.server.quinn.congestion=bbr"]).unwrap();
+        assert_eq!(
+            resolved.stacks().get(units::NodeId::new(0)).unwrap().quinn().congestion,
+            stacks::QuinnCongestion::Bbr
+        );
+        let other = read(GOOD, &["hosts.server.quinn.congestion=new-reno"]).unwrap_err();
+        assert_eq!(other.key, "hosts.server.quinn");
+        assert!(other.help.contains("stack = \"quinn\""), "{other}");
+        let alone = read(&quinn, &["hosts.server.quinn.zero_rtt=true"]).unwrap_err();
+        assert_eq!(alone.key, "hosts.mobile.quinn", "{alone}");
+        read(&quinn, &["hosts.server.quinn.zero_rtt=true", "hosts.mobile.quinn.zero_rtt=true"]).unwrap();
+        let unknown = read(&quinn, &["hosts.server.quinn.congestion=vegas"]).unwrap_err();
+        assert!(unknown.to_string().contains("new-reno"), "{unknown}");
     }
 
     #[test]

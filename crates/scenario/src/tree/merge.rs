@@ -6,7 +6,8 @@ use super::{KeyPath, Origin, Tree};
 use crate::schema;
 
 /// Which tables are sets of keys, which merge, and which are choices: a choice merges with a choice of the same name
-/// and replaces any other (`{ uniform = […] }` over `{ normal = {…} }`). The JSON schema of the types says which is which.
+/// and replaces any other (`{ uniform = […] }` over `{ normal = {…} }`). The JSON schema of the types says which is
+/// which.
 pub(crate) struct Merge<'a> {
     schema: &'a Value,
 }

@@ -5,8 +5,8 @@
 //! identity and a comment with the reason.
 //!
 //! One point is one interface. At a node, packets are outbound or inbound; at a link, `down` is outbound and `up`
-//! inbound. (libpcap, and with it tcptrace, refuses a file of raw IP packets with two interfaces, one for each direction,
-//! because it takes their link types to be different.)
+//! inbound. (libpcap, and with it tcptrace, refuses a file of raw IP packets with two interfaces, one for each
+//! direction, because it takes their link types to be different.)
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;

@@ -188,6 +188,27 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_sack_are_positions_in_the_other_stream() {
+        let mut conversation = Conversation::new("holes".to_owned(), None);
+        conversation.describe(&segment(Seq(1000), Seq(0), Flags::SYN, 0), Side::From);
+        let mut ack = segment(Seq(8), Seq(1001), Flags::ACK, 0);
+        assert_eq!(conversation.describe(&ack, Side::To).sack, None);
+        for range in
+            [[1101, 1201], [1301, 1501]].map(|[start, end]| SeqRange { start: Seq(start), end: Seq(end) })
+        {
+            ack.options.sack.push(range);
+        }
+        assert_eq!(conversation.describe(&ack, Side::To).sack.as_deref(), Some("101-201 301-501"));
+    }
+
+    #[test]
+    fn datagrams_have_numbers_in_each_direction() {
+        let mut conversation = Conversation::new("datagrams".to_owned(), None);
+        let sides = [Side::From, Side::From, Side::To, Side::From];
+        assert_eq!(sides.map(|side| conversation.next_datagram(side)), [0, 1, 0, 2]);
+    }
+
+    #[test]
     fn a_connection_on_the_same_ports_begins_anew() {
         let mut conversation = Conversation::new("again".to_owned(), None);
         conversation.describe(&segment(Seq(100), Seq(0), Flags::SYN, 0), Side::From);

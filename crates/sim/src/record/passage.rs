@@ -202,3 +202,49 @@ impl Fate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passage(packet: u32) -> Passage {
+        Passage::new(
+            packet,
+            DirectionId::default(),
+            1500,
+            Instant::START + Duration::from_secs(packet.into()),
+        )
+    }
+
+    fn kept(passages: &Passages) -> Vec<u32> {
+        passages.packets().collect()
+    }
+
+    #[test]
+    fn passages_keep_their_numbers_when_those_taken_before_them_are_removed() {
+        let mut passages = Passages::default();
+        assert_eq!(
+            (10..15).map(|packet| passages.push(passage(packet))).collect::<Vec<u32>>(),
+            [0, 1, 2, 3, 4]
+        );
+        assert_eq!(passages.take(3).iter().map(|passage| passage.packet).collect::<Vec<u32>>(), [10, 11, 12]);
+        assert_eq!((passages.len(), passages.entered(1)), (2, Some(passage(14).entered)));
+        passages.remove_before(Some(2));
+        assert_eq!((kept(&passages), passages.len()), (vec![12, 13, 14], 2));
+        passages.remove_before(None);
+        assert_eq!((kept(&passages), passages.len()), (vec![13, 14], 2));
+        assert_eq!((passages.push(passage(15)), passages.get(4).packet), (5, 14));
+        passages.remove_before(Some(4));
+        assert_eq!(kept(&passages), [13, 14, 15], "what was not taken stays");
+    }
+
+    #[test]
+    fn a_packet_counts_the_blocks_that_carried_it_and_has_the_size_of_the_last() {
+        let mut passage = passage(1);
+        for (bits, attempt) in [(320, 1), (320, 2), (640, 1)] {
+            passage.on_event(Instant::START, Event::BlockSent { bits, attempt });
+        }
+        assert_eq!(passage.blocks, Blocks { new: 2, attempts: 3, bits: 640 });
+        assert!(!passage.is_uneventful());
+    }
+}

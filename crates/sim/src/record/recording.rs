@@ -232,8 +232,8 @@ impl Recording {
         Records { tables, captures }
     }
 
-    /// The lengths before `open_since`, in order of time. A link reports past events when it is next called, so that the
-    /// events of several links come out of order; but it reports nothing older than the packets that are on it.
+    /// The lengths before `open_since`, in order of time. A link reports past events when it is next called, so that
+    /// the events of several links come out of order; but it reports nothing older than the packets that are on it.
     fn take_queue_lengths(&mut self, horizon: Horizon, open_since: Option<Instant>) -> Vec<QueueLength> {
         self.queue_lengths.sort_by_key(|row| row.at);
         let complete = match (horizon, open_since) {

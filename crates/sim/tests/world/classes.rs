@@ -108,7 +108,8 @@ fn the_lower_class_has_what_the_higher_leaves_and_makes_it_wait_for_no_more_than
     let outcome = run(Spec { flows, ..shared_line(&queue) });
     let [urgent, patient] = &outcome.summary.flows[..] else { panic!() };
     assert_eq!(urgent.measures.packets_lost, 0);
-    // 22 ms on the links without queues; its own transmissions of 6 ms and 0.24 ms; 6 ms behind a packet in transmission.
+    // 22 ms on the links without queues; its own transmissions of 6 ms and 0.24 ms; 6 ms behind a packet in
+    // transmission.
     assert!(urgent.measures.delay_p99_s.unwrap() < 0.0350, "{:?}", urgent.measures);
     let share = patient.received as f64 / (2e6 / 8.0 * 60.0);
     assert!((0.68..=0.75).contains(&share), "three quarters, less headers: {share}");

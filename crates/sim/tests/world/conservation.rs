@@ -89,6 +89,20 @@ fn flow_control_loses_nothing_and_holds_hosts_and_routers_back() {
 }
 
 #[test]
+fn a_host_that_flow_control_held_back_sends_each_time_that_there_is_room() {
+    let elapsed = |queue| {
+        let link = config(json!({ "rate": "120 kbit/s", "propagation": "1 s", "queue": queue }));
+        run(pair(link, 30_000)).summary.flows[0].elapsed_s
+    };
+    let held = elapsed(json!({ "limit": "2 packets", "overflow": "flow-control" }));
+    assert_eq!(
+        held,
+        elapsed(json!({ "discipline": "infinite" })),
+        "the transmitter is never short of packets"
+    );
+}
+
+#[test]
 fn a_queue_that_stops_the_run_stops_it() {
     let strict = config(json!({
         "rate": "1 Mbit/s", "propagation": "20 ms", "queue": { "limit": "3 packets", "overflow": "stop" },

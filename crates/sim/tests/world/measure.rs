@@ -51,8 +51,8 @@ fn flows_that_come_and_go_have_what_they_got_in_each_window() {
     assert!(long[0] > 0.9 * full && long[0] <= full, "{long:?}");
     assert_eq!(short[0], 0.0);
     assert!(short[1] > 0.1 * full && long[1] < 0.8 * full, "{long:?} {short:?}");
-    // What the short ones have written by 27 s still goes: up to two socket buffers that wait to be sent, and what a full
-    // queue and 100 ms of the link hold.
+    // What the short ones have written by 27 s still goes: up to two socket buffers that wait to be sent, and what a
+    // full queue and 100 ms of the link hold.
     let under_way = (20.0 + 0.1 * 2e6 / 8.0 / 1500.0) * 1460.0;
     let written = 2.0 * tcp::SOCKET_BUFFER.0 as f64 + under_way;
     assert!(short[2] * 9.0 < written && long[2] > 0.7 * full, "{long:?} {short:?}");
@@ -73,6 +73,17 @@ fn windows_of_a_link_add_up_to_its_totals() {
     assert!((weighted / 36.0 - utilisation(&link.measures)).abs() < 1e-9);
     // A queue of 20 packets under SACK is hardly ever empty once it has filled.
     assert!(utilisation(&link.windows[1].measures) > 0.99, "{link:?}");
+}
+
+#[test]
+fn the_acknowledgments_of_a_flow_are_the_packets_of_the_link_back() {
+    let summary = run(pair(slow(), 200_000)).summary;
+    let (flow, up) = (&summary.flows[0], &summary.links[1]);
+    assert_eq!((up.direction.as_str(), up.packets_in), ("up", flow.acks));
+    // Each second segment is acknowledged at least, none of them longer than its headers with options.
+    assert!(
+        2 * flow.acks >= flow.segments_sent && (40 * flow.acks..=80 * flow.acks).contains(&flow.ack_bytes)
+    );
 }
 
 #[test]

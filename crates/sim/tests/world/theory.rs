@@ -8,7 +8,7 @@ use crate::support::*;
 
 const MSS: f64 = 1460.0;
 const ROUND_TRIP_S: f64 = 0.5;
-/// So many losses let the mean settle to some hundredths.
+/// With this number of losses the mean settles to some hundredths.
 const LOSSES: f64 = 1_500.0;
 
 /// MSS / RTT · √(3/2) / √p (Mathis, Semke, Mahdavi and Ott 1997, equation 3, with an ACK for every segment).

@@ -341,8 +341,8 @@ fn a_loss_after_a_pause_of_two_hours_is_repaired() {
     assert_eq!((flow.timeouts, flow.measures.transfers), (2, 2));
 }
 
-/// TFRC at random losses of this probability over a round trip of 100 ms, on a link that is never full: its rate in bytes a
-/// second after half a minute, and the loss event rate that the equation of RFC 5348 §3.1 would have for it.
+/// TFRC at random losses of this probability over a round trip of 100 ms, on a link that is never full: its rate in
+/// bytes a second after half a minute, and the loss event rate that the equation of RFC 5348 §3.1 would have for it.
 fn tfrc_at(p: f64) -> f64 {
     let lossy = config(json!({
         "rate": "100 Mbit/s", "propagation": "50 ms", "queue": { "limit": "1000 packets" },
@@ -391,6 +391,7 @@ fn tfrc_stops_sending_when_no_feedback_comes() {
     spec.links[0].up =
         config(json!({ "rate": "10 Mbit/s", "errors": { "probability": 1.0, "effect": "drop" } }));
     let flow = run(spec).summary.flows.remove(0);
-    // A packet a second, and half as many each time that the timer runs out, after 2, 6, 14 and 30 s: two or three each time.
+    // A packet a second, and half as many each time that the timer runs out, after 2, 6, 14 and 30 s: two or three each
+    // time.
     assert!((8..=12).contains(&flow.segments_sent), "{}", flow.segments_sent);
 }

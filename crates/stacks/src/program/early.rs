@@ -1,7 +1,7 @@
 //! Packets that have come for a connection before its program has opened it here.
 //!
-//! A program whose hosts are on two machines has a copy at each. The copy that waits for a connection may hear later of what
-//! led to it than the first packet takes over the links; a kernel would have accepted the connection meanwhile.
+//! A program whose hosts are on two machines has a copy at each. The copy that waits for a connection may hear later of
+//! what led to it than the first packet takes over the links; a kernel would have accepted the connection meanwhile.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -61,8 +61,8 @@ impl EarlyPackets {
     }
 }
 
-/// The ends between which an IPv4 packet of TCP or UDP goes: its source, then its destination. Both begin with the ports (RFC
-/// 9293 §3.1, RFC 768).
+/// The ends between which an IPv4 packet of TCP or UDP goes: its source, then its destination. Both begin with the
+/// ports (RFC 9293 §3.1, RFC 768).
 fn addresses(packet: &[u8]) -> Option<[SocketAddrV4; 2]> {
     let header = packet.get(..20)?;
     let ports = packet.get(usize::from(header[0] & 15) * 4..)?.get(..4)?;
@@ -73,8 +73,8 @@ fn addresses(packet: &[u8]) -> Option<[SocketAddrV4; 2]> {
     Some([end(12, [ports[0], ports[1]]), end(16, [ports[2], ports[3]])])
 }
 
-/// Packets that are kept at most: more than the first flights of the connections that one round trip between two machines can
-/// open. Of more than that the oldest are lost, and sent again.
+/// Packets that are kept at most: more than the first flights of the connections that one round trip between two
+/// machines can open. Of more than that the oldest are lost, and sent again.
 const MOST: usize = 1000;
 
 #[cfg(test)]

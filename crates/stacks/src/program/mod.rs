@@ -1,8 +1,8 @@
 //! Programs over the stacks of this process.
 //!
-//! [`Programs`] has the runners of a run. `ends.rs` is the ends of programs at a host, `early.rs` the packets that arrive
-//! before their connection is opened, and `datagram.rs` the packets of datagrams. The host makes those itself, whatever its
-//! stack: a stack here has connections only, and in UDP (RFC 768) two stacks could not differ.
+//! [`Programs`] has the runners of a run. `ends.rs` is the ends of programs at a host, `early.rs` the packets that
+//! arrive before their connection is opened, and `datagram.rs` the packets of datagrams. The host makes those itself,
+//! whatever its stack: a stack here has connections only, and in UDP (RFC 768) two stacks could not differ.
 
 mod datagram;
 mod early;
@@ -93,8 +93,9 @@ impl Programs {
         self.runners.values().map(Runner::poll_timeout).min().filter(|due| *due < Instant::NEVER)
     }
 
-    /// Whether every program is done, its connections are closed, and its datagrams have arrived. `is_lost` returns whether
-    /// the datagrams of a flow that have not arrived are lost; its argument is when the flow's last one was sent or arrived.
+    /// Whether every program is done, its connections are closed, and its datagrams have arrived. `is_lost` returns
+    /// whether the datagrams of a flow that have not arrived are lost; its argument is when the flow's last one was
+    /// sent or arrived.
     #[must_use]
     pub fn is_done(&self, is_lost: &dyn Fn(Instant) -> bool) -> bool {
         self.runners.values().all(|runner| runner.is_done(is_lost))

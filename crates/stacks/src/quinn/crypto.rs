@@ -18,8 +18,12 @@ use quinn_proto::crypto::{
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
 
-/// Both ends' configuration.
-pub(super) struct Plain;
+/// An end's configuration.
+pub(super) struct Plain {
+    /// Whether its connections have 0-RTT keys, as TLS has after an earlier connection: a client offers them, a server
+    /// takes them from a client that does.
+    pub(super) zero_rtt: bool,
+}
 
 /// One end of a handshake.
 struct Handshake {
@@ -32,6 +36,9 @@ struct Handshake {
     /// What is to be written next.
     next: Step,
     is_done: bool,
+    /// Whether this end has 0-RTT keys, and at a client whether the server took them.
+    zero_rtt: bool,
+    is_resumed: bool,
     /// The last generation of 1-RTT keys.
     generation: u64,
 }
@@ -64,6 +71,11 @@ const SERVER_HELLO_LEN: usize = 86;
 const SERVER_FLIGHT_LEN: usize = 20 + 1200 + 80 + 32;
 const FINISHED_LEN: usize = 32;
 
+/// The same of a resumed connection (RFC 8446 §2.2): the client's hello has a ticket, as long as rustls makes them, and
+/// its binder; the server sends its extensions and finish alone.
+const RESUMING_HELLO_LEN: usize = CLIENT_HELLO_LEN + 180 + 40;
+const RESUMED_FLIGHT_LEN: usize = 20 + 32;
+
 /// RFC 8446 §4: type and length.
 const MESSAGE_HEADER: usize = 4;
 
@@ -74,7 +86,7 @@ impl ClientConfig for Plain {
         _: &str,
         parameters: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
-        Ok(Box::new(Handshake::new(Side::Client, parameters, Step::ClientHello)))
+        Ok(Box::new(Handshake::new(Side::Client, parameters, Step::ClientHello, self.zero_rtt)))
     }
 }
 
@@ -88,16 +100,17 @@ impl ServerConfig for Plain {
     }
 
     fn start_session(self: Arc<Self>, _: u32, parameters: &TransportParameters) -> Box<dyn Session> {
-        Box::new(Handshake::new(Side::Server, parameters, Step::Wait))
+        Box::new(Handshake::new(Side::Server, parameters, Step::Wait, self.zero_rtt))
     }
 }
 
 impl Handshake {
-    fn new(side: Side, parameters: &TransportParameters, next: Step) -> Self {
+    fn new(side: Side, parameters: &TransportParameters, next: Step, zero_rtt: bool) -> Self {
         let mut bytes = Vec::new();
         parameters.write(&mut bytes);
         let (partial, peer) = (Vec::new(), None);
-        Self { side, parameters: bytes, partial, peer, next, is_done: false, generation: 0 }
+        let (is_done, is_resumed) = (false, false);
+        Self { side, parameters: bytes, partial, peer, next, is_done, zero_rtt, is_resumed, generation: 0 }
     }
 
     /// Takes the first whole message out of what has come.
@@ -117,11 +130,13 @@ impl Handshake {
         match (self.side, kind) {
             (Side::Server, CLIENT_HELLO) => {
                 self.peer = parameters_in(&body);
+                self.is_resumed = self.zero_rtt && says_resumed(&body);
                 self.next = Step::ServerHello;
             }
             (Side::Client, SERVER_HELLO) => self.next = Step::HandshakeKeys,
             (Side::Client, SERVER_FLIGHT) => {
                 self.peer = parameters_in(&body);
+                self.is_resumed = says_resumed(&body);
                 self.next = Step::Finish;
                 self.is_done = true;
             }
@@ -132,15 +147,23 @@ impl Handshake {
     }
 }
 
-/// Appends a message of `len` bytes and, in front of them, transport parameters.
-fn write_message(out: &mut Vec<u8>, kind: u8, parameters: &[u8], len: usize) {
+/// Appends a message of `len` bytes and, in front of them, transport parameters; the first of the bytes says whether
+/// the connection resumes an earlier one.
+fn write_message(out: &mut Vec<u8>, kind: u8, parameters: &[u8], len: usize, resumes: bool) {
     let parameters_len = u16::try_from(parameters.len()).expect("transport parameters are short");
     let body = 2 + parameters.len() + len;
     out.push(kind);
     out.extend_from_slice(&(body as u32).to_be_bytes()[1..]);
     out.extend_from_slice(&parameters_len.to_be_bytes());
     out.extend_from_slice(parameters);
-    out.resize(out.len() + len, 0);
+    let filler = out.len();
+    out.resize(filler + len, 0);
+    out[filler] = u8::from(resumes);
+}
+
+/// Whether a message is of a connection that resumes an earlier one.
+fn says_resumed(body: &[u8]) -> bool {
+    parameters_in(body).and_then(|parameters| body.get(2 + parameters.len()).copied()) == Some(1)
 }
 
 /// The transport parameters at the beginning of a message.
@@ -163,11 +186,13 @@ impl Session for Handshake {
     }
 
     fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
-        None
+        let key = Key::new(EARLY, Side::Client);
+        let has_keys = if self.side.is_client() { self.zero_rtt } else { self.is_resumed };
+        has_keys.then(|| -> (Box<dyn HeaderKey>, Box<dyn PacketKey>) { (Box::new(key), Box::new(key)) })
     }
 
     fn early_data_accepted(&self) -> Option<bool> {
-        None
+        self.zero_rtt.then_some(self.is_resumed)
     }
 
     fn is_handshaking(&self) -> bool {
@@ -185,7 +210,10 @@ impl Session for Handshake {
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
-        let Some(bytes) = &self.peer else { return Ok(None) };
+        // Before the server's come, those that it had in the earlier connection: the same as ours, for both have
+        // quinn's.
+        let remembered = (self.side.is_client() && self.zero_rtt).then_some(&self.parameters);
+        let Some(bytes) = self.peer.as_ref().or(remembered) else { return Ok(None) };
         Ok(Some(TransportParameters::read(self.side, &mut &bytes[..])?))
     }
 
@@ -193,21 +221,23 @@ impl Session for Handshake {
         let step = std::mem::replace(&mut self.next, Step::Wait);
         match (step, self.side) {
             (Step::ClientHello, _) => {
-                write_message(out, CLIENT_HELLO, &self.parameters, CLIENT_HELLO_LEN);
+                let len = if self.zero_rtt { RESUMING_HELLO_LEN } else { CLIENT_HELLO_LEN };
+                write_message(out, CLIENT_HELLO, &self.parameters, len, self.zero_rtt);
                 None
             }
             (Step::ServerHello, side) => {
-                write_message(out, SERVER_HELLO, &[], SERVER_HELLO_LEN);
+                write_message(out, SERVER_HELLO, &[], SERVER_HELLO_LEN, self.is_resumed);
                 self.next = Step::Finish;
                 Some(keys(HANDSHAKE, side))
             }
             (Step::HandshakeKeys, side) => Some(keys(HANDSHAKE, side)),
             (Step::Finish, Side::Server) => {
-                write_message(out, SERVER_FLIGHT, &self.parameters, SERVER_FLIGHT_LEN);
+                let len = if self.is_resumed { RESUMED_FLIGHT_LEN } else { SERVER_FLIGHT_LEN };
+                write_message(out, SERVER_FLIGHT, &self.parameters, len, self.is_resumed);
                 Some(keys(ONE_RTT, Side::Server))
             }
             (Step::Finish, Side::Client) => {
-                write_message(out, FINISHED, &[], FINISHED_LEN);
+                write_message(out, FINISHED, &[], FINISHED_LEN, false);
                 Some(keys(ONE_RTT, Side::Client))
             }
             (Step::Wait, _) => None,
@@ -245,6 +275,8 @@ const HANDSHAKE: u64 = 1;
 const RETRY: u64 = 2;
 const RESET: u64 = 3;
 const ONE_RTT: u64 = 4;
+/// Of 0-RTT packets: a number that no generation of 1-RTT keys reaches.
+const EARLY: u64 = 1 << 32;
 
 fn keys(level: u64, side: Side) -> Keys {
     let (local, remote) = (Key::new(level, side), Key::new(level, !side));
@@ -410,7 +442,7 @@ mod tests {
     #[test]
     fn a_message_may_come_in_parts() {
         let mut bytes = Vec::new();
-        write_message(&mut bytes, CLIENT_HELLO, b"parameters", 100);
+        write_message(&mut bytes, CLIENT_HELLO, b"parameters", 100, false);
         let next = Step::Wait;
         let mut server = Handshake {
             side: Side::Server,
@@ -419,6 +451,8 @@ mod tests {
             peer: None,
             next,
             is_done: false,
+            zero_rtt: false,
+            is_resumed: false,
             generation: 0,
         };
         server.read_handshake(&bytes[..50]).unwrap();

@@ -1,16 +1,19 @@
 //! quinn: QUIC (RFC 9000, RFC 9002), as its sans-I/O crate `quinn-proto` has it, with quinn's defaults.
 //!
-//! A socket is an endpoint of quinn's with one connection. Each side that writes opens one unidirectional stream. Whose stream
-//! was acknowledged to its end, and who has read the peer's to its end if the peer has written, closes the connection. Times are arguments; connection IDs and quinn's generator are seeded from the
-//! run's streams; `crypto.rs` stands in for TLS and has no secrets. So a run repeats to the bit. `watch.rs` hears what the
-//! congestion controller decides; `receiver.rs` makes a receiver misbehave, where the profile's ACK policy does.
+//! A socket is an endpoint of quinn's with one connection. Each side that writes opens one unidirectional stream. Whose
+//! stream was acknowledged to its end, and who has read the peer's to its end if the peer has written, closes the
+//! connection. Times are arguments; connection IDs and quinn's generator are seeded from the run's streams; `crypto.rs`
+//! stands in for TLS and has no secrets. So a run repeats to the bit. `watch.rs` hears what the congestion controller
+//! decides; `receiver.rs` makes a receiver misbehave, where the profile's ACK policy does.
 //!
 //! What TCP has acknowledged and QUIC has not shown is read from the stack: [`Counters`].
 
 mod clock;
+mod config;
 mod crypto;
 mod packet;
 mod receiver;
+mod settings;
 mod watch;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,13 +21,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use quinn_proto::congestion::CubicConfig;
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionError, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
-    DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, ReadError, ServerConfig, StreamEvent,
-    StreamId, Transmit, TransportConfig, ValidationTokenConfig, VarInt,
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, ConnectionIdGenerator, DatagramEvent, Dir,
+    EcnCodepoint, Endpoint, Event, ReadError, ServerConfig, StreamEvent, StreamId, Transmit, VarInt,
 };
-use rand::Rng;
 use tcp::Decision;
 use units::{Instant, Streams};
 use wire::ip::{self, Protocol, v4};
@@ -32,15 +32,17 @@ use wire::udp::Datagram;
 use wire::{Oddity, Payload, Transport as Carried};
 use workload::{Counters, Ends, ObservedRecord};
 
-use self::crypto::{NumberKey, Plain};
+use self::config::{FIRST_ID_LEN, Identities, endpoint_config, server_config, transport_config};
+use self::crypto::Plain;
 use self::receiver::Receiver;
-use self::watch::{Log, SharedLog, Watched, probe_timeouts};
+pub use self::settings::{QuinnCongestion, QuinnSettings};
+use self::watch::{Log, SharedLog, probe_timeouts};
 use crate::entry::{Entry, Member, Transport};
 use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
 pub(crate) const ENTRY: Entry = ::registry::Entry::new(
     "quinn",
-    "quinn's QUIC (quinn-proto 0.11): RFC 9000 and 9002 with CUBIC and pacing; without encryption",
+    "quinn's QUIC (quinn-proto 0.11): RFC 9000 and 9002 with CUBIC, NewReno or BBR, and pacing; without encryption",
     "the crate quinn-proto, https://github.com/quinn-rs/quinn; RFC 9000, RFC 9002",
 )
 .with(Member { transport: Transport::Quic, make: Some(|setup| Box::new(Quinn::new(setup))) });
@@ -96,10 +98,14 @@ impl Quinn {
         if *before == 1 { of_port } else { of_port.below(&before.to_string()) }
     }
 
+    const fn plain(&self) -> Plain {
+        Plain { zero_rtt: self.setup.quinn.zero_rtt }
+    }
+
     fn socket(&self, ends: Ends, streams: &Streams, is_server: bool) -> Socket {
         let log = Log::shared(self.setup.records);
         let transport = Arc::new(transport_config(&self.setup, &log));
-        let server = is_server.then(|| Arc::new(server_config(streams, transport)));
+        let server = is_server.then(|| Arc::new(server_config(streams, transport, self.plain())));
         let config = Arc::new(endpoint_config(streams, self.setup.mtu.0));
         let endpoint = Endpoint::new(config, server.clone(), true, None);
         Socket {
@@ -125,13 +131,14 @@ impl Stack for Quinn {
         let streams = self.next_streams(ends.local.port());
         let mut socket = self.socket(ends, &streams, false);
         let transport = Arc::new(transport_config(&self.setup, &socket.log));
-        let mut config = ClientConfig::new(Arc::new(Plain));
+        let mut config = ClientConfig::new(Arc::new(self.plain()));
         config.transport_config(transport).initial_dst_cid_provider(Arc::new(move || {
             Identities::new(&streams, "first", FIRST_ID_LEN).generate_cid()
         }));
         let remote = SocketAddr::V4(ends.remote);
         let connected = socket.endpoint.connect(clock::to_quinn(now), config, remote, "server");
         socket.connection = Some(connected.expect("an address, a port and a version that quinn knows"));
+        socket.send_early();
         self.sockets.add(socket)
     }
 
@@ -292,6 +299,16 @@ impl Socket {
         self.connection.as_mut()?.1.poll_timeout().map(clock::from_quinn)
     }
 
+    /// Lets data go with the first packets, where the connection has keys for them (0-RTT).
+    fn send_early(&mut self) {
+        if let Some((_, connection)) =
+            self.connection.as_mut().filter(|(_, connection)| connection.has_0rtt())
+        {
+            self.sending = connection.streams().open(Dir::Uni);
+            self.phase = Phase::Open;
+        }
+    }
+
     /// Whether nothing is to come from the connection any more (RFC 9000 §10.2).
     fn is_drained(&self) -> bool {
         self.connection.as_ref().is_none_or(|(_, connection)| connection.is_drained())
@@ -355,7 +372,7 @@ impl Socket {
         let Some((_, connection)) = &mut self.connection else { return };
         match event {
             Event::Connected => {
-                if self.server.is_none() {
+                if self.server.is_none() && self.sending.is_none() {
                     self.sending = connection.streams().open(Dir::Uni);
                 }
                 self.phase = Phase::Open;
@@ -421,65 +438,6 @@ const fn words(reason: &ConnectionError) -> &'static str {
     }
 }
 
-/// quinn's defaults; the controller is CUBIC as there, with a log.
-fn transport_config(_: &Setup, log: &SharedLog) -> TransportConfig {
-    let mut config = TransportConfig::default();
-    let inner = Arc::new(CubicConfig::default());
-    config.congestion_controller_factory(Arc::new(Watched { inner, log: Arc::clone(log) }));
-    config.enable_segmentation_offload(false);
-    config
-}
-
-fn server_config(streams: &Streams, transport: Arc<TransportConfig>) -> ServerConfig {
-    let key = Arc::new(NumberKey(streams.number("token")));
-    let mut config = ServerConfig::new(Arc::new(Plain), key);
-    let mut tokens = ValidationTokenConfig::default();
-    // A token is for the next connection, of which there is none; and it would have the system's time in it.
-    tokens.sent(0);
-    config.transport_config(transport).validation_token_config(tokens);
-    config
-}
-
-fn endpoint_config(streams: &Streams, mtu: u64) -> EndpointConfig {
-    let mut config = EndpointConfig::new(Arc::new(NumberKey(streams.number("reset"))));
-    let mut seed = [0; 32];
-    streams.stream("endpoint").fill_bytes(&mut seed);
-    let ids = streams.clone();
-    config.rng_seed(Some(seed)).cid_generator(move || Box::new(Identities::new(&ids, "identities", ID_LEN)));
-    // Less than 1200 is refused, and nothing of QUIC passes such a link (RFC 9000 §14).
-    let payload = mtu.saturating_sub(IPV4_AND_UDP).min(u64::from(LARGEST_PAYLOAD)) as u16;
-    let _ = config.max_udp_payload_size(payload);
-    config
-}
-
-/// Connection IDs from a stream of their own.
-struct Identities {
-    stream: units::Stream,
-    len: usize,
-}
-
-impl Identities {
-    fn new(streams: &Streams, name: &str, len: usize) -> Self {
-        Self { stream: streams.stream(name), len }
-    }
-}
-
-impl ConnectionIdGenerator for Identities {
-    fn generate_cid(&mut self) -> ConnectionId {
-        let mut bytes = [0; FIRST_ID_LEN];
-        self.stream.fill_bytes(&mut bytes);
-        ConnectionId::new(&bytes[..self.len])
-    }
-
-    fn cid_len(&self) -> usize {
-        self.len
-    }
-
-    fn cid_lifetime(&self) -> Option<std::time::Duration> {
-        None
-    }
-}
-
 /// The datagram in an IPv4 packet for this host, who sent it, and its ECN field; nothing where a checksum is wrong.
 fn read_datagram(packet: &[u8], setup: &Setup) -> Option<(SocketAddr, Option<EcnCodepoint>, Datagram)> {
     let parsed = wire::parse(packet).ok()?;
@@ -493,13 +451,7 @@ fn read_datagram(packet: &[u8], setup: &Setup) -> Option<(SocketAddr, Option<Ecn
     Some((from, EcnCodepoint::from_bits(header.traffic_class & ECN_BITS), datagram))
 }
 
-/// Headers of a datagram.
-const IPV4_AND_UDP: u64 = 20 + 8;
-/// RFC 9000 §18.2: the largest max_udp_payload_size.
-const LARGEST_PAYLOAD: u16 = 65_527;
 /// RFC 3168 §5: ECN is the low two bits.
 const ECN_BITS: u8 = 0b11;
 /// Length of connection IDs, as quinn's own generator makes them.
 const ID_LEN: usize = 8;
-/// The longest that there can be (RFC 9000 §17.2), as quinn's clients make the first.
-const FIRST_ID_LEN: usize = 20;

@@ -1,16 +1,16 @@
 //! Receivers of QUIC that misbehave, as the ACK policies of TCP do (Savage et al. 1999).
 //!
-//! A layer between quinn and the network. quinn is made to acknowledge every packet at once, and each ACK becomes what the
-//! policy of the host's profile wants (`tcp.ack`): a segment of TCP is a packet here.
+//! A layer between quinn and the network. quinn is made to acknowledge every packet at once, and each ACK becomes what
+//! the policy of the host's profile wants (`tcp.ack`): a segment of TCP is a packet here.
 //!
 //! | policy | in QUIC |
 //! |---|---|
 //! | `ack-division` | one ACK for each packet, of which there are never more than `parts` at once: a packet is the least that can be acknowledged (RFC 9000 §13.2) |
-//! | `dupack-spoofing` | each ACK, and so many `copies` of its frame in packets of their own |
+//! | `dupack-spoofing` | each ACK, and `copies` of its frame in packets of their own |
 //! | `optimistic` | each ACK acknowledges also the packets that come next, `ahead` of them (RFC 9000 §21.4) |
 //!
-//! Packets that the layer adds need numbers, so it numbers all 1-RTT packets anew, and gives back to quinn the ACKs of those
-//! that are quinn's. What is missing stays missing in an ACK: a number may have been skipped.
+//! Packets that the layer adds need numbers, so it numbers all 1-RTT packets anew, and gives back to quinn the ACKs of
+//! those that are quinn's. What is missing stays missing in an ACK: a number may have been skipped.
 
 use quinn_proto::Side;
 use tcp::Arrival;
@@ -119,7 +119,7 @@ impl Receiver {
         self.number(like, None, payload)
     }
 
-    /// A packet under the next number, which is quinn's packet `own` or nobody's.
+    /// A packet under the next number, which is quinn's packet `own`, or one that this layer adds.
     fn number(&mut self, like: &OneRtt, own: Option<u64>, payload: Vec<u8>) -> Vec<u8> {
         let number = self.sent.len() as u64;
         self.sent.push(own);
@@ -152,15 +152,15 @@ impl Progress {
     }
 }
 
-/// What becomes of an ACK of quinn's: packets before its own, the frame in its own, packets after it.
+/// What replaces an ACK of quinn's: packets before its own, the frame in its own, packets after it.
 struct Answer {
     before: Vec<Ack>,
     ack: Ack,
     after: Vec<Ack>,
 }
 
-/// The ACKs that come before one, so that each of them tells of an equal share of what it tells of packets from `told` on,
-/// and of one packet at least.
+/// The ACKs that precede one, each with an equal share of the packets from `told` on that it acknowledges, and with one
+/// packet at least.
 fn divided(ack: &Ack, told: u64, parts: u32) -> Vec<Ack> {
     let news: Vec<u64> = ack.numbers().filter(|number| *number >= told).collect();
     let parts = news.len().min(parts as usize);
@@ -173,8 +173,8 @@ fn divided(ack: &Ack, told: u64, parts: u32) -> Vec<Ack> {
     (1..parts).filter_map(upto).collect()
 }
 
-/// An ACK that is so many packets ahead. It counts them as arrived with ECT(0), as quinn sends them: a sender that misses them
-/// there marks no more packets (RFC 9000 §13.4.2.1), and knows that something is wrong.
+/// An ACK that is `by` packets ahead. It counts them as arrived with ECT(0), as quinn sends them: a sender that
+/// misses them there marks no more packets (RFC 9000 §13.4.2.1), and knows that something is wrong.
 fn ahead(ack: &Ack, by: u64) -> Ack {
     let largest = ack.largest();
     let mut ack = ack.clone();
@@ -183,7 +183,8 @@ fn ahead(ack: &Ack, by: u64) -> Ack {
     ack
 }
 
-/// A packet that has arrived, as a policy of TCP sees it: in order, and with a length of 1, so that packets are counted.
+/// A packet that has arrived, as a policy of TCP sees it: in order, and with a length of 1, so that packets are
+/// counted.
 const fn data(now: Instant) -> Data {
     Data {
         now,

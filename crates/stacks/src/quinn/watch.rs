@@ -1,5 +1,5 @@
-//! What quinn decides, seen from the places where it tells: its congestion controller, which is asked through a trait, and
-//! its log, the only place where a probe timeout shows.
+//! What quinn decides, seen from the places where it tells: its congestion controller, which is asked through a trait,
+//! and its log, the only place where a probe timeout shows.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -43,8 +43,8 @@ impl Log {
         std::mem::take(&mut self.records)
     }
 
-    /// Writes a row. Its place is the number of bytes that were acknowledged, for a QUIC stream's bytes have no numbers that
-    /// packets show.
+    /// Writes a row. Its place is the number of bytes that were acknowledged, for a QUIC stream's bytes have no numbers
+    /// that packets show.
     pub(super) fn note(&mut self, at: Instant, event: Decision, reason: &'static str, len: u64) {
         if !self.keeps {
             return;
@@ -149,7 +149,7 @@ impl Controller for Watching {
     ) {
         let before = self.inner.window();
         self.inner.on_congestion_event(now, sent, is_persistent, lost_bytes);
-        // quinn tells of every batch; a window is answered for once (RFC 9002 §7.3.2).
+        // quinn reports every batch; a window is answered for once (RFC 9002 §7.3.2).
         let is_answered = self.inner.window() < before;
         let (event, reason) = match (is_persistent, lost_bytes) {
             (true, _) => (Decision::Collapse, "persistent congestion"),

@@ -245,6 +245,24 @@ mod tests {
         assert_eq!(backoffs, 5);
     }
 
+    /// Equations 1 and 2 of the paper.
+    #[test]
+    fn the_gradient_is_that_of_the_shortest_round_trips_where_they_grow_and_else_of_the_longest() {
+        let gradient = |shortest: u64, longest: u64| {
+            let mut cdg = Cdg::new(Parameters::default());
+            let round = |least, longest| {
+                let mut round = RoundTrips::of(Duration::from_millis(least));
+                round.add(Duration::from_millis(longest));
+                round
+            };
+            assert_eq!(cdg.gradient(&round(100, 150)), None);
+            cdg.gradient(&round(shortest, longest)).map(|gradient| (gradient * 1e3).round())
+        };
+        assert_eq!(gradient(110, 190), Some(10.0));
+        assert_eq!(gradient(100, 190), Some(40.0));
+        assert_eq!(gradient(90, 190), Some(40.0));
+    }
+
     #[test]
     fn the_probability_is_one_less_an_exponential_of_the_gradient() {
         let g = Duration::from_millis(3);

@@ -250,6 +250,22 @@ mod tests {
         assert_eq!((compound.cwnd(), compound.dwnd), (SMSS, Bytes::ZERO));
     }
 
+    #[test]
+    fn recovery_leaves_the_window_that_it_sets_to_both_parts_together() {
+        let mut compound = compound(400);
+        let mut path = Path::new();
+        (0..9).for_each(|_| path.round(&mut compound, BASE, Duration::ZERO));
+        assert!(!compound.dwnd.is_zero());
+        compound.on_recovery_exit(SMSS * 200);
+        assert_eq!(compound.cwnd(), SMSS * 200);
+    }
+
+    #[test]
+    fn a_delay_window_that_a_queue_does_not_shorten_is_refused() {
+        assert!(Parameters { zeta: 0.0, ..Parameters::default() }.check().is_err());
+        assert!(Parameters { zeta: 0.1, ..Parameters::default() }.check().is_ok());
+    }
+
     /// Tan et al. 2006 equation 12: w = c·p^(−1/(2−k)). With dw/dt = α·w^k from W/2 to W a cycle sends
     /// (W^(2−k) − (W/2)^(2−k)) / (α(2−k)) segments in (W^(1−k) − (W/2)^(1−k)) / (α(1−k)) round trips.
     #[test]

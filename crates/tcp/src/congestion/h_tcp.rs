@@ -285,6 +285,44 @@ mod tests {
         assert!(kept[2] == 80, "{kept:?}");
     }
 
+    // Linux, measure_rtt().
+    #[test]
+    fn the_longest_round_trip_follows_a_queue_that_grows_but_neither_outliers_nor_the_time_after_a_loss() {
+        let longest = |since_loss: Duration, rtts: [u64; 3]| {
+            let now = Instant::START + Duration::from_secs(60);
+            let mut h_tcp =
+                HTcp { last_congestion: Some(now - since_loss), ..HTcp::new(Parameters::default()) };
+            for rtt in rtts {
+                (0..60).for_each(|_| h_tcp.measure(now, Duration::from_millis(rtt)));
+            }
+            h_tcp.longest_rtt.as_nanos() / 1_000_000
+        };
+        assert_eq!(longest(Duration::from_secs(9), [100, 117, 134]), 133);
+        assert_eq!(
+            longest(Duration::from_millis(300), [100, 117, 134]),
+            100,
+            "three round trips after a loss"
+        );
+        assert_eq!(longest(Duration::from_millis(301), [100, 117, 134]), 133);
+        let late = |rtt| {
+            let mut h_tcp =
+                HTcp { srtt: Some(Duration::from_millis(rtt)), ..HTcp::new(Parameters::default()) };
+            h_tcp.last_congestion = Some(Instant::START);
+            (h_tcp.least_rtt, h_tcp.longest_rtt) = (Some(RTT), RTT);
+            h_tcp.measure(Instant::START + Duration::from_secs(9), Duration::from_millis(rtt));
+            h_tcp.longest_rtt
+        };
+        assert_eq!([late(120), late(121)], [Duration::from_millis(120), RTT]);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let mut h_tcp = built(ENTRY.id, json!({}));
+        h_tcp.on_restore(SMSS * 200, SMSS * 2);
+        (0..1_000).for_each(|_| h_tcp.on_ack(&ack_sample(SMSS, SMSS * 20)));
+        assert_eq!(h_tcp.cwnd(), SMSS * 200);
+    }
+
     /// The law that follows from the increase: from W/2 to W in T seconds, with a window each 100 ms, 1/p segments. At
     /// a constant round trip the ratio of least to longest is 1, and a loss leaves 0.8.
     #[test]

@@ -201,7 +201,7 @@ pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{Path, SMSS, built};
+    use super::super::testing::{Path, SMSS, built, loss};
     use super::*;
 
     const RTT: Duration = Duration::from_millis(100);
@@ -239,6 +239,21 @@ mod tests {
     fn a_round_trip_that_shrinks_again_resumes_slow_start() {
         let (windows, in_slow_start) = windows(&[100, 100, 100, 100, 120, 100, 100]);
         assert!(in_slow_start && windows[6] > windows[5] * 19 / 10, "{windows:?}");
+    }
+
+    // RFC 9406 §4.3: only in the initial slow start.
+    #[test]
+    fn once_it_is_over_it_stays_so_though_the_loss_is_undone() {
+        let mut congestion = built("hystart-plus-plus", json!({}));
+        let mut path = Path::new();
+        let mut round =
+            |congestion: &mut dyn CongestionControl, rtt| path.round(congestion, rtt, Duration::ZERO);
+        (0..4).for_each(|_| round(congestion.as_mut(), RTT));
+        congestion.on_loss(&loss(SMSS * 32));
+        round(congestion.as_mut(), RTT);
+        congestion.on_restore(SMSS * 32, Bytes::MAX);
+        (0..8).for_each(|_| round(congestion.as_mut(), RTT * 2));
+        assert_eq!((congestion.cwnd(), congestion.ssthresh()), (SMSS * 32 * 256, Bytes::MAX));
     }
 
     #[test]

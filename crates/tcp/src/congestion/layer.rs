@@ -145,7 +145,9 @@ impl Default for Over {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{SMSS, ack, ack_sample, built, reduced, send_event};
+    use units::Duration;
+
+    use super::super::testing::{Path, SMSS, ack, ack_sample, built, reduced, send_event};
     use super::*;
     use crate::Config;
 
@@ -170,6 +172,32 @@ mod tests {
         assert!(old.contains("write { reno = { increase = \"per-window\" } }"), "{old}");
         let none = refusal(&json!({ "packet-pair": { "over": {} } }));
         assert!(none.contains("the congestion control has no name; one of reno, aimd, "), "{none}");
+    }
+
+    /// CDG backs off by chance when round trips grow.
+    #[test]
+    fn what_lies_below_draws_from_the_connections_seed() {
+        let windows = |seed: u64| {
+            let mut cdg = built("limited-slow-start", json!({ "over": "cdg" }));
+            cdg.seed(seed);
+            cdg.on_restore(SMSS * 100, SMSS * 2);
+            let mut path = Path::new();
+            let mut round = |round: u64| {
+                path.round(cdg.as_mut(), Duration::from_millis(100 + round), Duration::ZERO);
+                cdg.cwnd()
+            };
+            (0..40).map(&mut round).collect::<Vec<Bytes>>()
+        };
+        assert_eq!(windows(1), windows(1));
+        assert_ne!(windows(1), windows(2));
+    }
+
+    #[test]
+    fn the_window_after_recovery_reaches_what_lies_below() {
+        let mut limited = built("limited-slow-start", json!({}));
+        limited.on_restore(SMSS * 20, SMSS * 10);
+        limited.on_recovery_exit(SMSS * 10);
+        assert_eq!(limited.cwnd(), SMSS * 10);
     }
 
     #[test]

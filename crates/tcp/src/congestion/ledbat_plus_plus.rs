@@ -289,6 +289,12 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_never_takes_anything_off_the_window_is_refused() {
+        assert!(Parameters { decrease: 0.0, ..Parameters::default() }.check().is_err());
+        assert!(Parameters { decrease: 0.1, ..Parameters::default() }.check().is_ok());
+    }
+
+    #[test]
     fn a_loss_halves() {
         let mut ledbat = ledbat(true);
         ledbat.on_restore(SMSS * 20, SMSS * 10);

@@ -282,6 +282,32 @@ mod tests {
     }
 
     #[test]
+    fn the_window_grows_on_enough_samples_and_not_on_one_less() {
+        let grows = |samples| {
+            let mut nv = Nv::new(Parameters::default());
+            (nv.highest_rate, nv.least_rtt, nv.samples) = (SMSS.0 as f64 * 1_000.0, 0.1, samples);
+            matches!(nv.decide(&Window::of(SMSS * 50, SMSS)), Decision::Grows)
+        };
+        assert!(grows(TO_GROW) && !grows(TO_GROW - 1));
+    }
+
+    // Linux: of 3/4 to 5/4 of the period.
+    #[test]
+    fn the_shortest_round_trip_is_measured_anew_after_about_a_period() {
+        for seed in 0..20 {
+            let mut nv = Nv::new(Parameters::default());
+            nv.draws = Draws::of(seed);
+            let ack = super::super::testing::ack_sample(SMSS, SMSS);
+            nv.measure(&ack, 0.1);
+            let reset = AckSample { now: ack.now + FIRST_RESET, ..ack };
+            nv.measure(&reset, 0.1);
+            let next = nv.resets_at.expect("set") - reset.now;
+            let period = nv.parameters.reset_period;
+            assert!((period * 3 / 4..=period * 5 / 4).contains(&next), "{next:?}");
+        }
+    }
+
+    #[test]
     fn a_loss_leaves_four_fifths() {
         let mut nv = built(ENTRY.id, json!({ "ssthresh_unit": "segments" }));
         nv.on_restore(SMSS * 100, SMSS * 2);

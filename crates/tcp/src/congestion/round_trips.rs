@@ -18,11 +18,13 @@ pub(super) struct RoundTrips {
 }
 
 impl RoundTrips {
-    const fn of(rtt: Duration) -> Self {
+    /// One of this length.
+    pub const fn of(rtt: Duration) -> Self {
         Self { least: rtt, longest: rtt, samples: 1, sum: rtt }
     }
 
-    fn add(&mut self, rtt: Duration) {
+    /// One more.
+    pub fn add(&mut self, rtt: Duration) {
         self.least = self.least.min(rtt);
         self.longest = self.longest.max(rtt);
         self.samples += 1;

@@ -290,6 +290,19 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_of_alpha_itself_holds_the_window_and_less_lets_it_grow() {
+        let growth = |queued| {
+            let mut vegas = Vegas::new(Parameters::default());
+            vegas.start(SMSS, SMSS * 2);
+            vegas.on_restore(SMSS * 20, SMSS * 2);
+            vegas.decide(queued);
+            matches!(vegas.growth, Growth::AddsOne)
+        };
+        let alpha = Parameters::default().alpha;
+        assert!(!growth(alpha) && growth(alpha - 0.01));
+    }
+
+    #[test]
     fn slow_start_doubles_every_other_round_trip() {
         let mut vegas = built(ENTRY.id, json!({}));
         assert_eq!(rounds(vegas.as_mut(), &mut Path::new(), 5), [4, 4, 8, 8, 16]);

@@ -1,6 +1,6 @@
 //! The reordering degree of Linux (`tp->reordering`, `tcp_check_sack_reordering`): as far as a segment was overtaken,
 //! so far may duplicates go. With SACK that is the distance from it to the highest SACKed one, else the duplicates that
-//! told of the gap. RACK does not need it any more once it has seen reordering.
+//! reported the gap. RACK does not need it any more once it has seen reordering.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -36,3 +36,30 @@ impl Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use units::{Duration, Seq};
+
+    use super::*;
+    use crate::rto::Estimate;
+    use crate::{Config, Ports};
+
+    // RFC 9040 §4; RFC 6298 §2.2 with the estimate that was taken over.
+    #[test]
+    fn the_first_timer_is_that_of_the_estimate_which_was_taken_over() {
+        let rto = |profile| {
+            let config = Config::from_profile(&profile).expect("a profile");
+            let mut endpoint = Endpoint::connect(&config.into(), Ports { local: 1, remote: 2 }, Seq(1));
+            let estimate = Estimate { srtt: Duration::from_secs(2), rttvar: Duration::from_millis(250) };
+            let block = ControlBlock { at: Instant::START, ssthresh: None, estimate: Some(estimate) };
+            endpoint.inherit(Instant::START, &block);
+            endpoint.rto()
+        };
+        let initial = rto(json!({}));
+        assert_eq!(rto(json!({ "interdependence": {} })), Duration::from_secs(3));
+        assert_eq!(rto(json!({ "interdependence": { "rtt": false } })), initial);
+        assert_ne!(initial, Duration::from_secs(3));
+    }
+}

@@ -1,8 +1,9 @@
 //! Which segments ask for an acknowledgment.
 //!
-//! A receiver that acknowledges rarely does not know the sender's window, and so cannot keep enough ACKs in it. Here the
-//! sender asks for the acknowledgment of single segments, by a bit in the header ([`wire::Flags::POLL`]), and the receiver
-//! (`ack/polled.rs`) complies (Landström 2008 §6.3). Both ends must support it, which they announce on their SYNs.
+//! A receiver that acknowledges rarely does not know the sender's window, and so cannot keep enough ACKs in it. Here
+//! the sender asks for the acknowledgment of single segments, by a bit in the header ([`wire::Flags::POLL`]), and the
+//! receiver (`ack/polled.rs`) complies (Landström 2008 §6.3). Both ends must support it, which they announce on their
+//! SYNs.
 
 use units::{Bytes, Seq};
 

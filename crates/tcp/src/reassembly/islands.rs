@@ -75,5 +75,5 @@ impl Change {
     }
 }
 
-/// So many changes that do not count any more may stay besides one for each island.
+/// Number of changes that do not count any more which may stay, besides one for each island.
 const SPARE_CHANGES: usize = 8;

@@ -62,7 +62,7 @@ pub enum Remembers {
     Losses,
 }
 
-/// So many duplicate ACKs are a loss of the first segment, unless the bugfix bars them.
+/// This number of duplicate ACKs is a loss of the first segment, unless the bugfix bars them.
 #[derive(Debug)]
 pub(super) struct DuplicateThreshold {
     duplicates: Duplicates,

@@ -314,3 +314,44 @@ impl Rack {
         self.timer = hole.map(|_| ack.now);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(number: u32, nxt: u32) -> AckEvent {
+        AckEvent { number: Seq(number), nxt: Seq(nxt), ..AckEvent::default() }
+    }
+
+    // RFC 8985 §6.2 step 4, RACK_update_reo_wnd().
+    #[test]
+    fn the_window_for_reordering_widens_once_in_a_round_trip_with_a_dsack() {
+        let mut window = ReorderingWindow::NARROW;
+        window.adapt(&ack(100, 200), true, false);
+        assert_eq!(window.factor, 2);
+        window.adapt(&ack(199, 300), true, false);
+        assert_eq!(window.factor, 2, "in the same round trip");
+        window.adapt(&ack(200, 300), true, false);
+        assert_eq!(window.factor, 3);
+    }
+
+    #[test]
+    fn sixteen_recoveries_without_a_dsack_narrow_the_window_again() {
+        let mut window = ReorderingWindow::NARROW;
+        window.adapt(&ack(100, 200), true, false);
+        (0..15).for_each(|_| window.adapt(&ack(300, 400), false, true));
+        assert_eq!(window.factor, 2);
+        window.adapt(&ack(300, 400), false, true);
+        assert_eq!(window.factor, 1);
+    }
+
+    #[test]
+    fn the_window_for_reordering_is_quarters_of_the_shortest_round_trip_up_to_the_smoothed_one() {
+        let length = |factor| {
+            let (min_rtt, srtt) = (Duration::from_millis(80), Duration::from_millis(100));
+            let ack = AckEvent { min_rtt: Some(min_rtt), srtt: Some(srtt), ..AckEvent::default() };
+            ReorderingWindow { factor, ..ReorderingWindow::NARROW }.length(&ack).as_nanos() / 1_000_000
+        };
+        assert_eq!([1, 2, 5, 6].map(length), [20, 40, 100, 100]);
+    }
+}

@@ -70,3 +70,14 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
         Box::new(respond_by(WholeWindow, after_timeout).with_extra_windows(extra_windows))
     }),
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_windows_more_are_the_most() {
+        let check = |extra_windows| Parameters { extra_windows, ..Parameters::default() }.check();
+        assert!(check(100).is_ok() && check(101).is_err());
+    }
+}

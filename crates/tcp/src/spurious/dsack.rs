@@ -109,7 +109,7 @@ impl Dsack {
     }
 }
 
-/// So many retransmissions are remembered: those of some windows.
+/// Number of retransmissions that are remembered: those of some windows.
 const REMEMBERED: usize = 4096;
 
 /// Whether this very ACK is the first to acknowledge `start`, where SND.UNA was until it came.

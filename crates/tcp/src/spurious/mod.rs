@@ -1,9 +1,9 @@
 //! Whether a loss signal was false, and what is then undone.
 //!
 //! A signal, that of the timer or of duplicate ACKs, is believed at first: the window is reduced and segments are sent
-//! again. A detector then looks at the ACKs that follow. If it finds that nothing was lost, the sender (`send_half/undo.rs`)
-//! takes every mark off the board, so that nothing more is sent again, and restores as much of the window as the detector's
-//! [`Response`] permits.
+//! again. A detector then looks at the ACKs that follow. If it finds that nothing was lost, the sender
+//! (`send_half/undo.rs`) takes every mark off the board, so that nothing more is sent again, and restores as much of
+//! the window as the detector's [`Response`] permits.
 //!
 //! Read `eifel.rs` first.
 

@@ -1,5 +1,5 @@
-//! A receive buffer of fixed size: the room that unread bytes leave is offered. Bytes that wait beyond a gap lie inside the
-//! window that was offered already, and take nothing off it (as in BSD).
+//! A receive buffer of fixed size: the room that unread bytes leave is offered. Bytes that wait beyond a gap lie inside
+//! the window that was offered already, and take nothing off it (as in BSD).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,12 @@
 //! One budget for the windows of several connections: all of an interface, or all from one address
 //! (Sarolahti 2000, section 3.5 and appendix C).
 //!
-//! Each connection offers its part of the rest of the budget, so that together they never put more data into the last hop
-//! than it holds. Received bytes count against the budget until the user reads them or the peer has closed, after which it
-//! sends no more. A part that becomes smaller, because another connection has opened, does not shrink the window (RFC 9293
-//! §3.8.6): the window stays closed until the data that it offered have arrived. Bytes that wait beyond a gap lie inside
-//! the window that was offered already and do not count, or a window of the pipe's size would stop a sender in recovery
-//! (Sarolahti 2000, Table 33, buffer 7).
+//! Each connection offers its part of the rest of the budget, so that together they never put more data into the last
+//! hop than it holds. Received bytes count against the budget until the user reads them or the peer has closed, after
+//! which it sends no more. A part that becomes smaller, because another connection has opened, does not shrink the
+//! window (RFC 9293 §3.8.6): the window stays closed until the data that it offered have arrived. Bytes that wait
+//! beyond a gap lie inside the window that was offered already and do not count, or a window of the pipe's size would
+//! stop a sender in recovery (Sarolahti 2000, Table 33, buffer 7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

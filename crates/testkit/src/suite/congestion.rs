@@ -316,7 +316,7 @@ impl Path {
         Self { round: 0, una: Seq::default() }
     }
 
-    /// So many round trips with a full window, each segment acknowledged; cwnd after each.
+    /// A number of round trips with a full window, each segment acknowledged; cwnd after each.
     fn rounds(&mut self, congestion: &mut dyn CongestionControl, count: u64) -> String {
         let mut curve = vec![];
         for _ in 0..count {

@@ -7,7 +7,7 @@
 //! ```text
 //! # RFC 6298 §5.5: the timer doubles each time it runs out.
 //! set rto.min = "200 ms"              what differs from scripts/tcp/defaults.toml (or: profile NAME)
-//! 0     open rtt 0.1 <mss 1000>       a handshake that is not shown; goes on when it is done
+//! 0     open rtt 0.1 <mss 1000>       a handshake that is not shown; the next line follows when it is done
 //! +0    write 1000                    the user calls
 //! +0    > P. 1:1001(1000) ack 1       a segment is sent, just then, and no other before it
 //! +0.3  > P. 1:1001(1000) ack 1 [timeout]

@@ -34,9 +34,9 @@ pub struct Line {
 /// When a line happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// So long after the start.
+    /// Time since the start.
     At(Duration),
-    /// So long after the line before.
+    /// Time since the line before.
     After(Duration),
 }
 

@@ -32,7 +32,8 @@ impl Duplicates {
         self.open.push_back(Duplicate { at, snd_max });
     }
 
-    /// Everything before `position` was acknowledged, by a step over this many segments. Returns the times of the duplicate ACKs caused by segments that the receiver had already.
+    /// Everything before `position` was acknowledged, by a step over this many segments. Returns the times of the
+    /// duplicate ACKs caused by segments that the receiver had already.
     pub(super) fn advance(&mut self, position: u64, segments: usize, again: bool) -> Vec<Instant> {
         // Two segments that were sent once may be acknowledged together without a hole (RFC 1122 §4.2.3.2).
         let filled_a_hole = segments > 2 || again;

@@ -67,7 +67,8 @@ pub enum Why {
         /// The latest of them.
         latest: Loss,
     },
-    /// Necessary, though no copy was lost: the peer's window was closed, and a probe had to be sent to learn when it opens (RFC 9293 §3.8.6.1).
+    /// Necessary, though no copy was lost: the peer's window was closed, and a probe had to be sent to learn when it
+    /// opens (RFC 9293 §3.8.6.1).
     WindowProbe,
     /// Needless: the timer ran out although the segment was only late.
     SpuriousTimeout(Option<HeldUp>),

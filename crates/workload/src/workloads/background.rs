@@ -90,7 +90,8 @@ impl Line {
 }
 
 impl Parameters {
-    /// The processes of arrivals: the name of their streams, the side that sends, their share of the line, and the sizes.
+    /// The processes of arrivals: the name of their streams, the side that sends, their share of the line, and the
+    /// sizes.
     fn kinds(&self) -> [(&'static str, Side, f64, &Distribution<Bytes>); 4] {
         let (medium, short) = (self.medium_load, 1.0 - self.medium_load);
         [

@@ -1,9 +1,9 @@
 //! Workloads: the traffic of a flow. One file each, and the list of them.
 //!
-//! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or sends datagrams. It
-//! draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is written as a flow's `bytes` or `until`; the
-//! others as the flow's `workload`. A new one is a file with `ENTRY`, `Parameters` (a [`Setting`]) and its program, and a
-//! line in the list below.
+//! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or sends datagrams.
+//! It draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is written as a flow's `bytes` or `until`;
+//! the others as the flow's `workload`. A new one is a file with `ENTRY`, `Parameters` (a [`Setting`]) and its program,
+//! and a line in the list below.
 
 pub mod bulk;
 mod train;
@@ -48,8 +48,8 @@ pub trait Setting {
     /// The transport that it uses.
     fn service(&self) -> Service;
 
-    /// Reads the files that its distributions name, by `read`, into its parameters. A workload without distributions has
-    /// nothing to read.
+    /// Reads the files that its distributions name, by `read`, into its parameters. A workload without distributions
+    /// has nothing to read.
     ///
     /// # Errors
     /// What `read` answers, with the key as the path.
@@ -86,8 +86,9 @@ pub struct Service {
     pub port: u16,
     /// The delay above which a datagram counts as late.
     pub budget: Option<Duration>,
-    /// Whether `to` answers datagrams by datagrams of its own, so that the program needs to know of each that arrives: it
-    /// gets [`crate::SocketEvent::DatagramReceived`]. Its two sides share what their packets carry, and cannot run apart.
+    /// Whether `to` answers datagrams by datagrams of its own, so that the program needs to know of each that arrives:
+    /// it gets [`crate::SocketEvent::DatagramReceived`]. Its two sides share what their packets carry, and cannot run
+    /// apart.
     pub feedback: bool,
 }
 

@@ -49,7 +49,7 @@ fn every_entry_reads_its_example_and_writes_it_back() {
     }
 }
 
-/// The times of the keystrokes, connections or packets of a program that is woken late by so much each time.
+/// The times of the keystrokes, connections or packets of a program that is woken late by this time each time.
 fn acts_when_woken_late(value: &serde_json::Value, late: Duration) -> Vec<Instant> {
     let mut program = program(value.clone(), 2);
     let mut due = Vec::new();

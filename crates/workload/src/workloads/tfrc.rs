@@ -1,8 +1,8 @@
-//! TFRC (RFC 5348): datagrams at the rate that a TCP would have under the same losses and round trips, but steadily. For
-//! calls and films that are to be fair to TCP; TFRC-SP (RFC 4828) is its variant for small packets.
+//! TFRC (RFC 5348): datagrams at the rate that a TCP would have under the same losses and round trips, but steadily.
+//! For calls and films that are to be fair to TCP; TFRC-SP (RFC 4828) is its variant for small packets.
 //!
-//! `equation.rs` is the throughput of a TCP, `loss_history.rs` what counts as a loss event, `receiver.rs` and `sender.rs`
-//! are the two ends. The program is both, and what a packet would carry it keeps until the packet arrives.
+//! `equation.rs` is the throughput of a TCP, `loss_history.rs` what counts as a loss event, `receiver.rs` and
+//! `sender.rs` are the two ends. The program is both, and what a packet would carry it keeps until the packet arrives.
 
 mod equation;
 mod loss_history;
@@ -37,12 +37,12 @@ pub struct Parameters {
     /// Size of a packet, IP and UDP headers included; without it, 1500 bytes (RFC 894).
     #[serde(default = "super::full_packet")]
     pub packet: Bytes,
-    /// Whether it has the rate of a TCP with segments of 1460 bytes, less the headers of its small packets, which are then
-    /// 10 ms apart at least (TFRC-SP, RFC 4828).
+    /// Whether it has the rate of a TCP with segments of 1460 bytes, less the headers of its small packets, which are
+    /// then 10 ms apart at least (TFRC-SP, RFC 4828).
     #[serde(default)]
     pub small_packets: bool,
-    /// Whether a round trip longer than the average lowers the rate at once, against oscillation where few flows share a
-    /// queue (RFC 5348 §4.5).
+    /// Whether a round trip longer than the average lowers the rate at once, against oscillation where few flows share
+    /// a queue (RFC 5348 §4.5).
     #[serde(default)]
     pub damped: bool,
     /// Packets that take longer than this count as late.

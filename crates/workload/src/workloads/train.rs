@@ -29,12 +29,12 @@ pub(super) struct Spurts {
     end: Instant,
 }
 
-/// What becomes of the rest of the time to the next packet where a spurt ends before it.
+/// Use of the rest of the time to the next packet where a spurt ends before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     /// It is forgotten: each spurt begins with a packet, as talk does with a frame.
     Forgotten,
-    /// It goes on in the next spurt: however short spurts are, while it sends it sends at its rate.
+    /// It continues in the next spurt: however short spurts are, while it sends it sends at its rate.
     Carried,
 }
 
@@ -50,7 +50,7 @@ impl Spurts {
         Self { on, off, rest, end: Instant::NEVER }
     }
 
-    /// When the packet goes out that follows the one of `now` by so long.
+    /// When the next packet goes out, which follows that of `now` after `gap`.
     fn next(&mut self, now: Instant, gap: Duration) -> Instant {
         if now + gap < self.end {
             return now + gap;
@@ -147,7 +147,7 @@ impl Program for Train {
     }
 
     fn handle_event(&mut self, _: Instant, _: SocketId, event: SocketEvent) {
-        // The connection was lost: nobody is left to send to.
+        // The connection was lost: no peer is left to send to.
         if event == SocketEvent::Closed {
             self.stage = Stage::Over;
         }

@@ -24,7 +24,8 @@ pub const ENTRY: Entry = Entry::new(
 pub struct Parameters {
     /// Size of a page; without it, Pareto with a mean of 30458 bytes and a shape of 1.7584 (Landström 2008, chapter 7).
     pub size: Distribution<Bytes>,
-    /// Time between a page and the next request; without it, exponential with a mean of 0.5 s (Landström 2008, chapter 7).
+    /// Time between a page and the next request; without it, exponential with a mean of 0.5 s (Landström 2008, chapter
+    /// 7).
     pub think: Distribution<Duration>,
     /// Size of a request; without it, 300 bytes: one segment on any path, as requests were that Mah measured
     /// (INFOCOM 1997).

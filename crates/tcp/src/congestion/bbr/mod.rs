@@ -166,7 +166,7 @@ impl Bbr {
         self.smss * quantum.whole(self.smss).clamp(least, MOST_OFFLOADED)
     }
 
-    /// So many bandwidth-delay products, in whole segments (`bbr_bdp`).
+    /// A multiple of the bandwidth-delay product, in whole segments (`bbr_bdp`).
     fn bdp(&self, bandwidth: Rate, gain: f64) -> Bytes {
         let Some(min_rtt) = self.min_rtt else { return self.initial_window };
         let bytes = bandwidth.bits_per_sec() as f64 / 8.0 * min_rtt.as_secs_f64() * gain;

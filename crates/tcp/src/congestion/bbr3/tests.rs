@@ -99,7 +99,7 @@ impl Bottleneck {
             .collect()
     }
 
-    /// Goes on until the model is in a phase.
+    /// Continues until the model is in a phase.
     fn until(&mut self, bbr: &mut Bbr3, phase: Phase) {
         for _ in 0..200 {
             self.round(bbr);
@@ -322,4 +322,128 @@ fn marks_are_not_answered() {
     let cwnd = bbr.cwnd();
     bbr.on_mark(&CongestionEvent { signal: CongestionSignal::EcnEcho, ..loss(cwnd) });
     assert_eq!(bbr.cwnd(), cwnd);
+}
+
+fn fresh() -> Bbr3 {
+    let mut bbr = Bbr3::new(Parameters::default());
+    bbr.start(SMSS, SMSS * 10);
+    bbr
+}
+
+/// An ACK of a segment that tells nothing else.
+fn plain(now: Instant) -> DeliverySample {
+    DeliverySample {
+        now,
+        newly_delivered: SMSS,
+        newly_lost: Bytes::ZERO,
+        marked: Bytes::ZERO,
+        delivered: SMSS * 1_000,
+        lost: Bytes::ZERO,
+        rate: None,
+        rtt: None,
+        maybe_delayed: false,
+        prior_in_flight: SMSS * 11,
+        in_flight: SMSS * 10,
+        application_limited: false,
+        phase: LossPhase::Open,
+    }
+}
+
+// §5.6.4.4: BBRSaveCwnd, BBRRestoreCwnd.
+#[test]
+fn the_window_before_a_recovery_comes_back_with_its_end() {
+    let mut bbr = fresh();
+    (bbr.cwnd, bbr.prior_cwnd) = (SMSS * 40, SMSS * 90);
+    bbr.on_loss(&loss(SMSS * 40));
+    assert_eq!(bbr.prior_cwnd, SMSS * 40, "not one of long ago");
+    bbr.follow_phase(LossPhase::FastRecovery);
+    bbr.cwnd = SMSS * 20;
+    bbr.on_timeout(&timeout(SMSS * 20, false));
+    assert_eq!((bbr.prior_cwnd, bbr.cwnd), (SMSS * 40, SMSS), "the largest of a recovery");
+    bbr.follow_phase(LossPhase::Open);
+    assert_eq!(bbr.cwnd, SMSS * 40);
+    bbr.cwnd = SMSS * 30;
+    bbr.follow_phase(LossPhase::Open);
+    assert_eq!(bbr.cwnd, SMSS * 30, "nothing has ended");
+}
+
+#[test]
+fn a_timeout_outside_of_recovery_saves_the_window_too() {
+    let mut bbr = fresh();
+    bbr.cwnd = SMSS * 40;
+    bbr.on_timeout(&timeout(SMSS * 40, false));
+    bbr.follow_phase(LossPhase::Open);
+    assert_eq!(bbr.cwnd, SMSS * 40);
+}
+
+#[test]
+fn the_handshake_gives_the_first_round_trip() {
+    let mut bbr = fresh();
+    bbr.on_handshake(RTT);
+    assert_eq!(bbr.round_trip.min, Some(RTT));
+}
+
+#[test]
+fn it_limits_itself_in_probe_rtt_alone() {
+    let limits = |state| Bbr3 { state, ..fresh() }.limits_itself();
+    assert!(limits(State::ProbeRtt { until: None, round_done: false }));
+    assert!(!limits(State::Startup) && !limits(State::ProbeBw(Phase::Cruise)));
+}
+
+// §5.3.4.3: MinRTTFilterLen is 10 s.
+#[test]
+fn the_shortest_round_trip_is_forgotten_after_its_window_and_no_earlier() {
+    let after = |nanos| {
+        let mut bbr = fresh();
+        let trip = &mut bbr.round_trip;
+        (trip.min, trip.min_at) = (Some(RTT), Instant::START);
+        let later = Instant::START + Duration::from_secs(9);
+        (trip.probe_rtt_min, trip.probe_rtt_min_at) = (Some(RTT * 2), later);
+        bbr.update_min_rtt(&plain(Instant::from_nanos(nanos)));
+        bbr.round_trip.min
+    };
+    assert_eq!(after(10_000_000_000), Some(RTT));
+    assert_eq!(after(10_000_000_001), Some(RTT * 2));
+}
+
+#[test]
+fn the_time_of_probe_rtt_begins_once_the_flight_is_small() {
+    let until = |in_flight| {
+        let mut bbr = fresh();
+        bbr.state = State::ProbeRtt { until: None, round_done: false };
+        bbr.check_probe_rtt(&DeliverySample { in_flight, ..plain(Instant::START + RTT) });
+        matches!(bbr.state, State::ProbeRtt { until: Some(_), .. })
+    };
+    let most = fresh().probe_rtt_cwnd();
+    assert!(until(most) && !until(most + SMSS));
+}
+
+#[test]
+fn losses_of_startup_are_counted_until_their_round_trip_ends() {
+    let mut bbr = fresh();
+    let lossy = DeliverySample { newly_lost: SMSS * 3, ..plain(Instant::START + RTT) };
+    for sample in [lossy, plain(Instant::START + RTT), lossy] {
+        bbr.check_startup_done(&sample);
+    }
+    assert_eq!(bbr.loss_events, 2);
+    bbr.model.loss_round_start = true;
+    bbr.check_startup_done(&lossy);
+    assert_eq!(bbr.loss_events, 0);
+    bbr.model.update_latest(&plain(Instant::START + RTT));
+    assert!(!bbr.model.loss_round_start, "it began with the ACK before");
+}
+
+// §5.6.4.6: BBRSetCwnd.
+#[test]
+fn the_window_shrinks_to_the_model_once_the_pipe_was_full_and_not_before() {
+    let window = |reached| {
+        let mut bbr = fresh();
+        bbr.full_pipe.reached = reached;
+        bbr.on_handshake(RTT);
+        bbr.cwnd = SMSS * 1_000;
+        bbr.set_cwnd(&plain(Instant::START + RTT), 2.0);
+        bbr.cwnd
+    };
+    assert_eq!(window(false), SMSS * 1_000);
+    assert!(window(true) < SMSS * 100);
 }

@@ -1,5 +1,5 @@
-//! The receiver's history of loss events (RFC 5348 §5): which packets are lost, which losses are one event, and the loss
-//! event rate as the inverse of the weighted mean of the last eight intervals between events.
+//! The receiver's history of loss events (RFC 5348 §5): which packets are lost, which losses are one event, and the
+//! loss event rate as the inverse of the weighted mean of the last eight intervals between events.
 
 use std::collections::VecDeque;
 
@@ -98,14 +98,14 @@ impl LossHistory {
         Some(if is_first { NewEvent::First } else { NewEvent::Next })
     }
 
-    /// A closed interval of so many packets: also the one that §6.3.1 puts before the first loss event.
+    /// A closed interval, by its number of packets: also the one that §6.3.1 puts before the first loss event.
     pub fn push(&mut self, length: f64) {
         self.intervals.push_front(length.max(1.0));
         self.intervals.truncate(WEIGHTS.len());
     }
 
-    /// The loss event rate, 0 before the first loss (§5.4). The present interval, which is not over, counts where it makes
-    /// the mean larger.
+    /// The loss event rate, 0 before the first loss (§5.4). The present interval, which is not over, counts where it
+    /// makes the mean larger.
     pub fn loss_event_rate(&self) -> f64 {
         let (Some(event), Some((newest, _))) = (&self.event, self.newest) else { return 0.0 };
         let present = (newest - event.first + 1) as f64;

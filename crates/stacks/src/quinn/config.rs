@@ -1,0 +1,84 @@
+//! What quinn is configured with: its defaults, the host's choices, and random numbers of the run.
+
+use std::sync::Arc;
+
+use quinn_proto::{
+    ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig, TransportConfig, ValidationTokenConfig,
+};
+use rand::Rng;
+use units::Streams;
+
+use super::ID_LEN;
+use super::crypto::{NumberKey, Plain};
+use super::watch::{SharedLog, Watched};
+use crate::stack::Setup;
+
+/// quinn's defaults, with the controller that the host chose and a log.
+pub(super) fn transport_config(setup: &Setup, log: &SharedLog) -> TransportConfig {
+    let mut config = TransportConfig::default();
+    let inner = setup.quinn.controllers();
+    config.congestion_controller_factory(Arc::new(Watched { inner, log: Arc::clone(log) }));
+    config.enable_segmentation_offload(false);
+    config
+}
+
+pub(super) fn server_config(
+    streams: &Streams,
+    transport: Arc<TransportConfig>,
+    plain: Plain,
+) -> ServerConfig {
+    let key = Arc::new(NumberKey(streams.number("token")));
+    let mut config = ServerConfig::new(Arc::new(plain), key);
+    let mut tokens = ValidationTokenConfig::default();
+    // A token is for the next connection, of which there is none; and it would have the system's time in it.
+    tokens.sent(0);
+    config.transport_config(transport).validation_token_config(tokens);
+    config
+}
+
+pub(super) fn endpoint_config(streams: &Streams, mtu: u64) -> EndpointConfig {
+    let mut config = EndpointConfig::new(Arc::new(NumberKey(streams.number("reset"))));
+    let mut seed = [0; 32];
+    streams.stream("endpoint").fill_bytes(&mut seed);
+    let ids = streams.clone();
+    config.rng_seed(Some(seed)).cid_generator(move || Box::new(Identities::new(&ids, "identities", ID_LEN)));
+    // Less than 1200 is refused, and nothing of QUIC passes such a link (RFC 9000 §14).
+    let payload = mtu.saturating_sub(IPV4_AND_UDP).min(u64::from(LARGEST_PAYLOAD)) as u16;
+    let _ = config.max_udp_payload_size(payload);
+    config
+}
+
+/// Connection IDs from a stream of their own.
+pub(super) struct Identities {
+    stream: units::Stream,
+    len: usize,
+}
+
+impl Identities {
+    pub(super) fn new(streams: &Streams, name: &str, len: usize) -> Self {
+        Self { stream: streams.stream(name), len }
+    }
+}
+
+impl ConnectionIdGenerator for Identities {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut bytes = [0; FIRST_ID_LEN];
+        self.stream.fill_bytes(&mut bytes);
+        ConnectionId::new(&bytes[..self.len])
+    }
+
+    fn cid_len(&self) -> usize {
+        self.len
+    }
+
+    fn cid_lifetime(&self) -> Option<std::time::Duration> {
+        None
+    }
+}
+
+/// Headers of a datagram.
+const IPV4_AND_UDP: u64 = 20 + 8;
+/// RFC 9000 §18.2: the largest max_udp_payload_size.
+const LARGEST_PAYLOAD: u16 = 65_527;
+/// The longest that there can be (RFC 9000 §17.2), as quinn's clients make the first.
+pub(super) const FIRST_ID_LEN: usize = 20;

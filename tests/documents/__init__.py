@@ -1,0 +1,1 @@
+"""Every command that a document or a help text shows, typed as it stands."""
