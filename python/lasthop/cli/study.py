@@ -17,7 +17,7 @@ from lasthop.cli.study_tables import claims_counted, legend, print_agreement, pr
 from lasthop.errors import LasthopError, StudyError
 from lasthop.results.folder import STORE_FILE
 from lasthop.study import Precision, Study, StudyResult, load_parts, run_parts
-from lasthop.study.execute import jobs_of
+from lasthop.study.execute import jobs_of, names_checks
 from lasthop.study.result import Reached
 
 
@@ -96,6 +96,7 @@ def command(
         _run_all(replications, jobs, out or Path("results") / "all", figures, cluster)
         return
     plans = load_parts(study, only)
+    _tell_code(plans)
     plans = [plan.replicated(replications) for plan in plans] if replications else plans
     precision = None if within is None else Precision(within, at_most)
     result = _run_with_progress(plans, out or Path("results") / plans[0].name, jobs, precision, cluster)
@@ -199,6 +200,13 @@ def _unmatched_text(result: StudyResult) -> str:
     shown = "\n  ".join(names[:MOST_NAMED])
     more = f"\n  and {len(names) - MOST_NAMED} more: study.json lists them" if len(names) > MOST_NAMED else ""
     return f"{len(names)} published rows have no experiment in this study:\n  {shown}{more}"
+
+
+def _tell_code(plans: Sequence[Study]) -> None:
+    """Say, before it runs, that a study from elsewhere than the library runs code of its author."""
+    for file in dict.fromkeys(plan.folder / "checks.py" for plan in plans if names_checks(plan)):
+        if file.is_file() and not file.resolve().is_relative_to(catalogue.LIBRARY.resolve()):
+            remark(f"runs code of the study's author, with your rights: {file}")
 
 
 def _tell_left_out(plans: Sequence[Study], only: Sequence[str]) -> None:

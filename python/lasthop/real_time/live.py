@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, overload
@@ -56,7 +55,6 @@ def live_result(
     if placement_of(scenario).is_here:
         check_settings(scenario)
     _check_hosts(scenario, programs)
-    _check_flows(scenario)
     remove_left_folders()
     if out is None:
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
@@ -216,18 +214,6 @@ def _check_hosts(scenario: Scenario, programs: Sequence[Program]) -> None:
             raise InputError(f"there is no host {host!r}", key="--in", help=f"the hosts are {', '.join(hosts)}")
         if not words:
             raise InputError(f"no program for host {host!r}", key="--in", help='--in HOST "PROGRAM ARGUMENT…"')
-
-
-def _check_flows(scenario: Scenario) -> None:
-    """Raise InputError if a flow between kernels has a TCP of its own, which no kernel takes."""
-    simulated = scenario.specification["live"].get("simulated", ())
-    for flow in scenario.specification["flows"]:
-        if "tcp" in flow and not any(fnmatchcase(flow["from"], pattern) for pattern in simulated):
-            raise InputError(
-                f"flow {flow['name']!r} has a TCP of its own, and a kernel has one for all its flows",
-                key=f"flows.{flow['name']}",
-                help="run it in virtual time with lasthop run, or give the flows different hosts",
-            )
 
 
 def _with_outputs(programs: Sequence[Program]) -> list[tuple[str, list[str], str]]:

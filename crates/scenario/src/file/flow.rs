@@ -19,8 +19,8 @@ pub struct Flow {
     pub from: String,
     /// The host that reads.
     pub to: String,
-    /// The TCP of its connections at both ends, instead of the hosts': the name of a profile, or a path to one. Both
-    /// hosts have our TCP then, in virtual time.
+    /// The TCP of its connections at both ends, instead of the hosts': the name of a profile, or a path to one. In
+    /// a live run its sockets get the profile's congestion control, where the kernel has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Keys of its TCP that replace those of its profile or, without a profile, those of its hosts:
