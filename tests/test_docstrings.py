@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,3 +52,15 @@ def test_every_function_has_an_example(name: str) -> None:
     found = getattr(lasthop, name)
     if not (inspect.isclass(found) and issubclass(found, Exception)):
         assert ">>> import lasthop" in (found.__doc__ or "").replace("import asyncio, lasthop", "import lasthop"), name
+
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_the_first_example_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    block = re.search(r"```python\n(import lasthop\n.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert block
+    exec(compile(block[1], page, "exec"), {})

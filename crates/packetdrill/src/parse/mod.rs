@@ -17,7 +17,7 @@ use crate::script::{Action, Call, Command, Event, Script, ScriptOption};
 /// Reads a script.
 ///
 /// # Errors
-/// The first line that is not of the language.
+/// The first line that is not of the language, and a text without any event.
 pub fn parse(text: &str) -> Result<Script, ParseError> {
     let (options, rest, first_line) = head(text)?;
     let tokens = lexer::tokens(rest, first_line)?;
@@ -34,6 +34,10 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
     }
     if let Some(token) = parser.peek() {
         return Err(token.error("nothing follows the commands at the end of a script"));
+    }
+    if events.is_empty() {
+        let message = "it has no event, so nothing is tested; write one, such as 0 socket(..., SOCK_STREAM, 0) = 3";
+        return Err(ParseError { line: 1, message: message.to_owned() });
     }
     Ok(Script { options, init, events, cleanup })
 }

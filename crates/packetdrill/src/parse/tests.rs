@@ -140,3 +140,11 @@ proptest::proptest! {
         let _ = parse(&text);
     }
 }
+
+#[test]
+fn a_text_without_an_event_is_no_script() {
+    for text in ["", "// a comment\n", "--tolerance_usecs=1000\n", "`true`\n"] {
+        let error = parse(text).expect_err("nothing is tested");
+        assert!(error.line == 1 && error.message.contains("no event"), "{text:?}: {error}");
+    }
+}
