@@ -37,7 +37,7 @@ pub(crate) fn read(text: &str, overrides: &[&str]) -> Result<Resolved, InputErro
 
 /// A further link.
 fn wire(a: &str, b: &str) -> String {
-    format!("[[links]]\nname = \"wire\"\nbetween = [\"{a}\", \"{b}\"]\nup = {{}}\n")
+    format!("[[links]]\nname = \"wire\"\nbetween = [\"{a}\", \"{b}\"]\ndown = {{}}\nup = {{}}\n")
 }
 
 fn good() -> Resolved {
