@@ -215,9 +215,3 @@ def test_a_key_that_is_set_and_varied_is_refused(lasthop: Lasthop) -> None:
     ended = lasthop("run", "quickstart", "--set", f"{LIMIT}=7 packets", "--sweep", f"{LIMIT}=7 packets,20 packets")
     assert ended.status == 2
     assert f"{LIMIT} is varied by --sweep as well" in ended.err
-
-
-def test_a_misspelt_host_is_refused(lasthop: Lasthop) -> None:
-    ended = lasthop("run", "quickstart", "--sweep", "hosts.srver.profile=reno,cubic")
-    assert ended.status == 2
-    assert 'did you mean "server"?' in ended.err

@@ -44,3 +44,20 @@ def test_the_longer_round_trip_gets_less() -> None:
 def test_slow_start_loses_a_good_part_of_what_the_path_holds() -> None:
     held = 10e6 / 8 * 0.1 / 1460 + 80
     assert 0.2 * held < total(flows("teach-slow-start"), "retransmissions") < held
+
+
+def test_the_limit_of_the_queue_decides_between_cubic_and_bbr() -> None:
+    short, long = flows("teach-cubic-bbr"), flows("teach-cubic-bbr", 'links.home.down.queue.limit="400 packets"')
+    assert short["bbr"]["bytes"] > 3 * short["cubic"]["bytes"]
+    assert long["cubic"]["bytes"] > long["bbr"]["bytes"]
+
+
+def test_in_dualpi2_prague_and_cubic_share_and_only_cubic_loses() -> None:
+    found = flows("teach-l4s")
+    assert 0.5 < found["cubic"]["bytes"] / found["prague"]["bytes"] < 2
+    assert found["prague"]["retransmissions"] == 0 < found["cubic"]["retransmissions"]
+
+
+def test_incast_over_a_short_queue_causes_timeouts_and_a_long_one_none() -> None:
+    assert total(flows("teach-incast"), "timeouts") > 0
+    assert total(flows("teach-incast", 'links.port.down.queue.limit="2000 packets"'), "timeouts") == 0

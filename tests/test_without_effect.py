@@ -11,6 +11,36 @@ from lasthop.errors import InputError
 from lasthop.real_time.way_out import check_places, default_interfaces
 
 
+def test_a_misspelt_host_is_refused_in_an_override_and_in_a_sweep(lasthop: Lasthop) -> None:
+    for option in (["--set", "hosts.serve.profile=cubic"], ["--sweep", "hosts.serve.profile=reno,cubic"]):
+        shown = lasthop("run", "quickstart", *option)
+        assert shown.status == 2
+        assert 'there is no host "serve"' in shown.err
+        assert 'did you mean "server"?' in shown.err
+
+
+def test_a_profile_is_refused_for_a_host_whose_stack_has_none(lasthop: Lasthop) -> None:
+    shown = lasthop("run", "quic-gprs", "--sweep", "hosts.server.profile=linux-6,reno")
+    assert shown.status == 2
+    assert 'has the stack "quinn", which does not read this key' in shown.err
+
+
+def test_two_tcps_between_the_same_hosts_differ(lasthop: Lasthop, tmp_path: Path) -> None:
+    scenario = tmp_path / "duel.toml"
+    scenario.write_text(DUEL)
+    flows = lasthop("run", str(scenario), "--json").json["flows"]
+    alike = lasthop("run", str(scenario), "--set", "flows.bbr.profile=linux-6", "--json").json["flows"]
+    assert flows[1]["bytes"] != alike[1]["bytes"]
+
+
+DUEL = """hosts = { a = { profile = "linux-6" }, b = { profile = "linux-6" } }
+flows = [{ name = "cubic", from = "a", to = "b", until = "9 s" },
+         { name = "bbr", from = "a", to = "b", until = "9 s", profile = "linux-6-bbr" }]
+links = [{ name = "l", between = ["a", "b"], down = { rate = "10 Mbit/s", propagation = "20 ms",
+    queue = { limit = "50 packets" } }, up = { rate = "10 Mbit/s", propagation = "20 ms" } }]
+"""
+
+
 @pytest.mark.parametrize("command", [["explain"], ["plot", "cwnd"], ["export"]])
 def test_a_sweeps_folder_is_called_a_sweep_and_nothing_is_to_be_removed(
     lasthop: Lasthop, tmp_path: Path, command: list[str]

@@ -6,7 +6,7 @@ use crate::error::InputError;
 use crate::file::{Preset, Profile};
 use crate::library::{LibraryKind, Search};
 use crate::overrides::Override;
-use crate::resolve::replace_rates;
+use crate::rate;
 use crate::schema;
 use crate::topology;
 use crate::tree::{KeyPath, Merge, Tree};
@@ -23,7 +23,7 @@ pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> R
     lay_presets_under(&mut tree, search)?;
     lay_profiles_under(&mut tree, search)?;
     apply(&mut tree, &deep)?;
-    replace_rates(&mut tree);
+    rate::settle(&mut tree);
     topology::expand_copies(&mut tree)?;
     Ok(tree)
 }
@@ -69,18 +69,25 @@ fn link_file(file: &Path, search: &Search) -> Result<Tree, InputError> {
     }
 }
 
+/// Hosts and flows have profiles.
 fn lay_profiles_under(tree: &mut Tree, search: &Search) -> Result<(), InputError> {
-    let hosts = KeyPath::of(["hosts"]);
-    for name in tree.steps_below(&hosts) {
-        let host = hosts.below(name);
-        let Some(file) = named_file(tree, &host.below("profile"), LibraryKind::Profile, search)? else {
-            continue;
-        };
-        let profile = profile(&file, search, &mut Vec::new())?;
-        let mut top = Tree::empty(&file);
-        top.graft(&KeyPath::of(["tcp"]), &profile);
-        Merge::by(schema::host()).lay_under(tree, &host, &top);
+    for list in ["hosts", "flows"].map(|list| KeyPath::of([list])) {
+        for step in tree.steps_below(&list) {
+            lay_profile_under(tree, &list.below(step), search)?;
+        }
     }
+    Ok(())
+}
+
+fn lay_profile_under(tree: &mut Tree, at: &KeyPath, search: &Search) -> Result<(), InputError> {
+    let Some(file) = named_file(tree, &at.below("profile"), LibraryKind::Profile, search)? else {
+        return Ok(());
+    };
+    let profile = profile(&file, search, &mut Vec::new())?;
+    let mut top = Tree::empty(&file);
+    top.graft(&KeyPath::of(["tcp"]), &profile);
+    // The key `tcp` of a flow has the schema of a host's.
+    Merge::by(schema::host()).lay_under(tree, at, &top);
     Ok(())
 }
 

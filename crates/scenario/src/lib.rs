@@ -14,6 +14,7 @@ pub mod file;
 mod library;
 mod measure;
 mod overrides;
+mod rate;
 mod reference;
 mod resolve;
 pub mod resolved;

@@ -41,11 +41,23 @@ impl Override {
     /// Writes the value into a tree.
     pub(crate) fn apply(&self, tree: &mut Tree) -> Result<(), InputError> {
         let path = self.positions(tree)?;
+        self.names_a_host(&path, tree)?;
         self.choose(&path, tree);
         if tree.set(&path, self.value.clone(), &self.place) {
             return Ok(());
         }
         Err(self.refuse(&path, "this path leads through a value", "keys stand in tables only"))
+    }
+
+    /// An override changes hosts, and makes none: a misspelt name would otherwise be a host that nothing uses.
+    fn names_a_host(&self, path: &KeyPath, tree: &Tree) -> Result<(), InputError> {
+        let [list, name, ..] = path.0.as_slice() else { return Ok(()) };
+        let hosts = tree.steps_below(&KeyPath::of(["hosts"]));
+        if list != "hosts" || hosts.is_empty() || hosts.contains(name) {
+            return Ok(());
+        }
+        let message = format!("there is no host \"{name}\"");
+        Err(self.refuse(path, &message, &suggest::among(name, &hosts, "hosts")))
     }
 
     /// Makes the choices on the way to `path` those that it names: `tcp.congestion.cubic.beta` chooses CUBIC, and keeps
@@ -65,7 +77,7 @@ impl Override {
     /// Whether the override reaches below a link's direction or a host's TCP, into what a preset or a profile
     /// fills in: such a one is applied after them, the others before.
     pub(crate) fn reaches_into_a_layer(&self) -> bool {
-        self.path.0.len() > 3 && ["links", "hosts"].contains(&self.path.0[0].as_str())
+        self.path.0.len() > 3 && ["links", "hosts", "flows"].contains(&self.path.0[0].as_str())
     }
 
     /// Whether the override changes the topology, which is written out before anything else.

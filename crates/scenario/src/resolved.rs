@@ -156,6 +156,9 @@ pub struct Flow {
     pub from: String,
     /// The host that listens and reads.
     pub to: String,
+    /// Its TCP, where it has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<FlowTcp>,
     /// How much is sent, where that is fixed.
     pub bytes: Option<Bytes>,
     /// Until when is sent, where that is fixed.
@@ -172,6 +175,18 @@ pub struct Flow {
     pub start_jitter: Option<Duration>,
     /// Amounts of data whose time of acknowledgment is reported.
     pub milestones: Vec<Bytes>,
+}
+
+/// The TCP of a flow at both ends, instead of that of its hosts.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowTcp {
+    /// The profile that it began from; none if it began from each host's TCP.
+    pub profile: Option<String>,
+    /// The keys of the end that sends.
+    pub sender: Value,
+    /// The keys of the end that reads.
+    pub receiver: Value,
 }
 
 impl Resolved {

@@ -107,6 +107,7 @@ impl Resolved {
             (None, None, Some(time)) => Workload::Bulk(Amount::Until(time)),
             _ => return Err(self.refuse(format!("flow \"{}\" needs one of bytes and until", flow.name))),
         };
+        let own = flow.tcp.as_ref();
         Ok(FlowSpec {
             name: flow.name.clone(),
             from: self.place(places, &flow.from)?,
@@ -115,8 +116,8 @@ impl Resolved {
             start_jitter: flow.start_jitter,
             class: flow.class,
             workload,
-            sender: tcp(&flow.from)?,
-            receiver: tcp(&flow.to)?,
+            sender: own.map_or_else(|| tcp(&flow.from), |own| of_flow(flow, &own.sender))?,
+            receiver: own.map_or_else(|| tcp(&flow.to), |own| of_flow(flow, &own.receiver))?,
             milestones: flow.milestones.clone(),
         })
     }
@@ -159,6 +160,16 @@ impl Resolved {
         let help = "resolve the scenario file again".to_owned();
         InputError { place: None, key: self.name.clone(), message, help }
     }
+}
+
+/// The TCP of one end of a flow that has its own.
+fn of_flow(flow: &Flow, keys: &serde_json::Value) -> Result<Arc<tcp::Config>, InputError> {
+    tcp::Config::from_profile(keys).map(Arc::new).map_err(|error| InputError {
+        place: None,
+        key: format!("flows.{}.tcp.{}", flow.name, error.path),
+        message: error.message,
+        help: error.help,
+    })
 }
 
 fn in_host(host: &Host, error: &tcp::ConfigError) -> InputError {

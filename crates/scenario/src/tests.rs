@@ -35,6 +35,11 @@ pub(crate) fn read(text: &str, overrides: &[&str]) -> Result<Resolved, InputErro
     parse(text, "good.toml", overrides, None, &search())
 }
 
+/// A further link.
+fn wire(a: &str, b: &str) -> String {
+    format!("[[links]]\nname = \"wire\"\nbetween = [\"{a}\", \"{b}\"]\ndown = {{}}\nup = {{}}\n")
+}
+
 fn good() -> Resolved {
     read(GOOD, &[]).expect("it is right")
 }
@@ -198,19 +203,11 @@ fn the_hash_hangs_on_meaning_and_on_nothing_else() {
     assert_ne!(read(GOOD, &["links.0.down.rate=9601 bit/s"]).unwrap().hash(), good().hash());
 }
 
-/// The good scenario with a host `aaa` on a link of its own to the mobile host.
-fn with_a_third_host() -> String {
-    let link = "[[links]]\nname = \"other\"\nbetween = [\"aaa\", \"mobile\"]\npreset = \"slow\"\n[[links]]";
-    GOOD.replacen("[hosts.server]", "[hosts.aaa]\nprofile = \"plain\"\n[hosts.server]", 1).replacen(
-        "[[links]]",
-        link,
-        1,
-    )
-}
-
 #[test]
-fn a_host_that_no_flow_names_changes_no_other() {
-    let (with, without) = (read(&with_a_third_host(), &[]).unwrap(), good());
+fn a_host_that_no_flow_names_changes_nobody_else() {
+    let text = GOOD.replace("[hosts.server]", "[hosts.aaa]\nprofile = \"plain\"\n[hosts.server]");
+    let text = text + &wire("aaa", "mobile");
+    let (with, without) = (read(&text, &[]).unwrap(), good());
     for host in &without.hosts {
         assert_eq!(with.hosts.iter().find(|h| h.name == host.name).unwrap().address, host.address);
     }
@@ -556,7 +553,9 @@ fn the_values_of_a_file_stand_in_the_resolved_scenario() {
 
 #[test]
 fn two_hosts_without_links_between_them_cannot_talk() {
-    let text = GOOD.replace("to = \"mobile\"", "to = \"far\"") + "[hosts.far]\nprofile = \"plain\"\n";
+    let text = GOOD.replace("to = \"mobile\"", "to = \"far\"")
+        + "[hosts.far]\nprofile = \"plain\"\n"
+        + &wire("far", "mobile");
     let said = read(&text, &[]).expect_err("it is wrong").to_string();
     assert!(
         said.starts_with(
@@ -619,12 +618,14 @@ fn a_broken_json_is_refused_with_its_key() {
 }
 
 #[test]
-fn a_host_that_is_added_changes_no_other_address() {
+fn a_host_that_is_added_changes_nobodys_address() {
     let addresses = |text: &str| {
         let resolved = read(text, &[]).unwrap();
         resolved.hosts.iter().map(|host| (host.name.clone(), host.address)).collect::<Vec<_>>()
     };
-    let (before, after) = (addresses(GOOD), addresses(&with_a_third_host()));
+    let stranger = GOOD.replacen("[hosts.server]", "[hosts.aaa]\nprofile = \"plain\"\n[hosts.server]", 1);
+    let stranger = stranger + &wire("aaa", "mobile");
+    let (before, after) = (addresses(GOOD), addresses(&stranger));
     assert!(before.iter().all(|host| after.contains(host)), "{before:?} {after:?}");
 }
 

@@ -19,6 +19,15 @@ pub struct Flow {
     pub from: String,
     /// The host that reads.
     pub to: String,
+    /// The TCP of its connections at both ends, instead of the hosts': the name of a profile, or a path to one. In
+    /// a live run its sockets get the profile's congestion control, where the kernel has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Keys of its TCP that replace those of its profile or, without a profile, those of its hosts:
+    /// `{ congestion = "bbr" }`.
+    #[serde(default)]
+    #[schemars(schema_with = "crate::schema::tcp_keys")]
+    pub tcp: serde_json::Map<String, serde_json::Value>,
     /// How much is sent; or else give `until`.
     pub bytes: Option<Bytes>,
     /// Writes until this time of the run; the alternative is `bytes`. Data in its socket at that time, up to 128 KiB,

@@ -197,6 +197,7 @@ impl Check<'_> {
             name,
             from: pair.from.clone(),
             to: pair.to.clone(),
+            tcp: None,
             bytes: file.bytes,
             until: file.until,
             workload: workload.cloned(),

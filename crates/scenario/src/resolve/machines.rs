@@ -70,8 +70,6 @@ mod tests {
     fn every_stack_may_be_anywhere() {
         for stack in ["program", "smoltcp", "lasthop"] {
             let text = with(&format!("stack = \"{stack}\"\nat = \"ssh://b\""), "");
-            let profile = if stack == "lasthop" { "" } else { "profile = \"plain\"\n" };
-            let text = text.replacen(profile, "", 1);
             let flow = text.find("[[flows]]").expect("the good file has a flow");
             let resolved = read(&text[..flow], &[]).unwrap();
             assert_eq!(resolved.hosts[0].at.as_ref().map(ToString::to_string).as_deref(), Some("ssh://b"));

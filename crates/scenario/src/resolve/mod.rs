@@ -3,15 +3,15 @@
 //! Flows are in `flows.rs`, reachability of hosts in `reach.rs`, capacities of links in `lines.rs`.
 
 mod cells;
-mod effect;
+mod flow_tcp;
 mod flows;
 mod lines;
 mod machines;
 mod reach;
 mod stacks;
+mod unread;
 
 pub(crate) use cells::check_cell_preset;
-pub(crate) use effect::replace_rates;
 pub(crate) use stacks::refuse_kernels;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,22 +42,24 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
     check.lasts()?;
     check.names()?;
     let links = check.links()?;
+    check.nodes_have_links()?;
+    check.profiles_are_read()?;
     let flows = check.flows(&links)?;
     let cells = check.cells(&flows)?;
     check.captures()?;
     check.simulated(&flows)?;
     check.machines()?;
-    check.effects()?;
+    let hosts = check.hosts(&flows)?;
     let resolved = Resolved {
         name: file.name.clone().unwrap_or_else(|| stem.to_owned()),
         summary: file.summary.clone(),
         seed: seed.or(file.seed).unwrap_or(DEFAULT_SEED),
         stop: file.stop,
-        hosts: check.hosts(&flows)?,
         routers: file.routers.clone(),
         links,
         cells,
-        flows,
+        flows: check.own_tcps(flows, &hosts)?,
+        hosts,
         record: file.record.clone(),
         measure: crate::measure::resolve(tree, &file)?,
         live: file.live.clone(),
@@ -260,7 +262,7 @@ impl Check<'_> {
         let file = &self.file.links[i];
         let between = place_of("links", i, "between");
         for (end, name) in file.between.iter().enumerate() {
-            self.known(&between.below(end), name, &self.nodes(), "host or router", "hosts and routers")?;
+            self.node(&between.below(end), name)?;
         }
         if file.between[0] == file.between[1] {
             return Err(self.tree.error(&between, "the link leads back to its own end", "name two nodes"));
@@ -276,6 +278,14 @@ impl Check<'_> {
         let up = direction(self.tree, &place_of("links", i, "up"), file.up.clone())?;
         let (name, between) = (file.name.clone(), file.between.clone());
         Ok(Link { name, between, mtu, down, up, at: file.at.clone() })
+    }
+
+    fn node(&self, path: &KeyPath, name: &str) -> Result<(), InputError> {
+        let known = self.known(path, name, &self.nodes(), "host or router", "hosts and routers");
+        known.map_err(|error| {
+            let help = format!("{}; for a router add routers = [\"{name}\"]", error.help);
+            InputError { help, ..error }
+        })
     }
 
     fn captures(&self) -> Result<(), InputError> {

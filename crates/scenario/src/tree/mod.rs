@@ -139,6 +139,12 @@ impl Tree {
         below.into_iter().find(|(at, origin)| origin.key == **at).map(|(at, _)| at.clone())
     }
 
+    /// The places of the value at `path` and of all values below it.
+    pub(crate) fn origins_below(&self, path: &KeyPath) -> impl Iterator<Item = Origin> {
+        let below = self.origins.range(path.clone()..).take_while(|(at, _)| at.starts_with(path));
+        self.origin(path).into_iter().chain(below.map(|(_, origin)| origin.clone()).collect::<Vec<_>>())
+    }
+
     /// The folder to which paths in the value at `path` are relative: that of the file where it was written, or the
     /// caller's for an override.
     pub(crate) fn folder(&self, path: &KeyPath) -> PathBuf {
