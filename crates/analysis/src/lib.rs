@@ -16,6 +16,6 @@ mod survey;
 
 pub use packets::packets;
 pub use quic::QuicConnection;
-pub use report::{PointReport, Report, SideReport, TcpConnection};
+pub use report::{PlaceReport, PointReport, Report, SideReport, TcpConnection};
 pub use rows::rows;
 pub use survey::Survey;

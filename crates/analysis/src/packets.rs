@@ -70,7 +70,7 @@ impl PacketReader {
             ack: segment.flags.contains(Flags::ACK).then_some(segment.ack.0),
             flags: segment.flags.bits(),
             size: size_of(&parsed, segment),
-            identification: identification(&parsed.header),
+            identification: parsed.header.identification(),
             stamps: segment.options.timestamps.map(|stamps| [stamps.value, stamps.echo]),
             blocks: blocks_text(segment),
         });
@@ -122,13 +122,6 @@ fn size_of(parsed: &Parsed, segment: &Segment) -> u32 {
         ip::Header::V6(_) => ip::v6::HEADER_LEN,
     };
     header as u32 + segment.wire_len() + parsed.missing
-}
-
-const fn identification(header: &ip::Header) -> Option<u16> {
-    match header {
-        ip::Header::V4(header) => Some(header.identification),
-        ip::Header::V6(_) => None,
-    }
 }
 
 /// The SACK blocks by raw numbers: "513-1025 1281-1537".

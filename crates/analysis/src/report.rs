@@ -52,8 +52,23 @@ pub struct TcpConnection {
     pub reset: bool,
     /// Index in `senders` of the side that sent more data.
     pub bulk_sender: usize,
+    /// Where the capture was taken, seen from the side that sent more data.
+    pub place: PlaceReport,
     /// The side that opened it, and the other.
     pub senders: [SideReport; 2],
+}
+
+/// Where a connection was captured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlaceReport {
+    /// Near the sender of the data, near their receiver, in the middle, or unknown.
+    pub place: &'static str,
+    /// How sure that is: certain, likely or unknown.
+    pub confidence: &'static str,
+    /// The shortest round trip from the point to the receiver, in seconds.
+    pub to_receiver_s: Option<f64>,
+    /// The shortest round trip from the point to the sender, in seconds.
+    pub to_sender_s: Option<f64>,
 }
 
 /// Counts of one side of a connection: sent packets and received acknowledgments.
@@ -73,6 +88,8 @@ pub struct SideReport {
     pub unique_bytes: u64,
     /// Bytes of data that the peer acknowledged.
     pub acknowledged_bytes: u64,
+    /// Segments that the data after them had overtaken.
+    pub out_of_order: u64,
     /// Segments with data, SYN or FIN that had been sent before.
     pub retransmissions: u64,
     /// Retransmissions that were needless according to the acknowledgments.
@@ -188,7 +205,20 @@ impl TcpConnection {
             completed: sides.iter().all(|side| flow.completed(*side)),
             reset: flow.is_reset(),
             bulk_sender: flow.bulk_sender() as usize,
+            place: PlaceReport::of(flow),
             senders: sides.map(|side| SideReport::of(flow, side, &activities[side as usize])),
+        }
+    }
+}
+
+impl PlaceReport {
+    fn of(flow: &Flow) -> Self {
+        let placed = flow.place(flow.bulk_sender());
+        Self {
+            place: placed.place.id(),
+            confidence: placed.confidence.id(),
+            to_receiver_s: placed.to_receiver.map(Duration::as_secs_f64),
+            to_sender_s: placed.to_sender.map(Duration::as_secs_f64),
         }
     }
 }
@@ -210,6 +240,7 @@ impl SideReport {
             data_bytes: counters.data_bytes,
             unique_bytes: counters.unique_bytes,
             acknowledged_bytes: acked,
+            out_of_order: counters.out_of_order,
             retransmissions: counters.retransmissions,
             needless,
             undecided,

@@ -138,6 +138,7 @@ pub(crate) const fn kind_id(kind: SegmentKind) -> &'static str {
         SegmentKind::Data => "data",
         SegmentKind::Fin => "fin",
         SegmentKind::Retransmission(_) => "retransmission",
+        SegmentKind::OutOfOrder => "out_of_order",
         SegmentKind::Ack => "ack",
         SegmentKind::Probe => "probe",
         SegmentKind::Reset => "rst",

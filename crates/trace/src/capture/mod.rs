@@ -75,7 +75,9 @@ impl Capture {
         let index = self.flow_for(at, source, destination, segment);
         let flow = &mut self.flows[index];
         let sender = flow.side(source);
-        Some((index, flow.handle_segment(at, packet, sender, segment, parsed.missing)))
+        let identification = parsed.header.identification();
+        let observed = flow.handle_segment(at, packet, sender, segment, parsed.missing, identification);
+        Some((index, observed))
     }
 
     /// Reports that a packet that had passed was lost after the point, by `rule`. With these reports the flows' ledgers

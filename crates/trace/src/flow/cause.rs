@@ -50,6 +50,8 @@ pub(super) struct Evidence {
     pub(super) prompted: bool,
     /// It is the first segment that is not acknowledged.
     pub(super) head: bool,
+    /// An acknowledgment has just advanced to it: its timer has just been restarted (RFC 6298 §5.3).
+    pub(super) advanced: bool,
     /// It is the last segment that was sent.
     pub(super) tail: bool,
     /// It has been sent again before in this phase.
@@ -122,9 +124,10 @@ impl Evidence {
     /// known: the cause is the timer, even if a packet has just arrived. With SACK it may be known (RFC 8985 §6.2).
     fn once_more(&self, phase: SenderPhase) -> Cause {
         match phase {
-            _ if !self.sack_news && (self.overdue || !self.sack_seen) => Cause::Timeout,
+            _ if !self.advanced && !self.sack_news && (self.overdue || !self.sack_seen) => Cause::Timeout,
             SenderPhase::AfterTimeout(_) => Cause::AfterTimeout,
-            _ => Cause::Scoreboard,
+            _ if self.sack_seen => Cause::Scoreboard,
+            _ => Cause::PartialAck,
         }
     }
 
@@ -132,13 +135,14 @@ impl Evidence {
         let loss_known = self.duplicates >= DUPTHRESH || self.sacked_above;
         match phase {
             _ if self.overdue => Cause::Timeout,
-            SenderPhase::Open if self.resent => Cause::Timeout,
+            SenderPhase::Open if self.resent && !self.advanced => Cause::Timeout,
             _ if self.resent => self.once_more(phase),
             // A sender that waits for reordering to resolve (RFC 8985 §6.2), or paces.
             SenderPhase::Open if loss_known => Cause::FastRetransmit,
             SenderPhase::Recovery(_) if loss_known => Cause::Scoreboard,
             SenderPhase::Recovery(_) => Cause::PartialAck,
             SenderPhase::AfterTimeout(_) => Cause::AfterTimeout,
+            SenderPhase::Open if self.advanced => Cause::Unknown,
             SenderPhase::Open if self.tail => Cause::TailLossProbe,
             SenderPhase::Open => Cause::Timeout,
         }

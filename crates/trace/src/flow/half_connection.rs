@@ -1,18 +1,23 @@
 //! A half-connection (RFC 4340 §4.2): the data that one side of a flow sent, and their acknowledgments.
 
+mod evidence;
+mod gaps;
+
 use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
 use wire::{Flags, Segment};
 
 use crate::ledger::{Diagnosis, Ledger, Retransmission};
 use crate::position::{Positions, Span};
 
-use super::cause::{Evidence, SenderPhase};
+use super::cause::SenderPhase;
 use super::duplicates::Duplicates;
+use super::heard::Heard;
 use super::inference::{Inference, Judgement};
+use super::order::Marks;
 use super::outstanding::Outstanding;
 use super::rtt::{RoundTrips, Rtt};
 use super::sacked::Sacked;
-use super::{Cause, SegmentKind};
+use super::{Cause, Passing, SegmentKind};
 
 /// One side of a flow, as a sender.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +37,10 @@ pub struct HalfConnection {
     phase: SenderPhase,
     /// Grows with each change of phase.
     phase_number: u32,
-    /// Whether something was acknowledged that this phase has not sent again.
+    /// Acknowledgments of something new in this phase.
+    advances: u32,
+    /// Whether something was acknowledged that this phase has not sent again, by its second acknowledgment of something
+    /// new or a later one (RFC 5682 §2.1 step 3).
     originals_acked: bool,
     duplicates: u32,
     /// Without SACK, the duplicate ACKs that no hole has explained.
@@ -40,6 +48,14 @@ pub struct HalfConnection {
     /// Arrival of the peer's last packet, until it is answered with new data.
     unanswered_since: Option<Instant>,
     progress_at: Option<Instant>,
+    /// The shortest time from an acknowledgment to new data.
+    reaction: Option<Duration>,
+    /// The marks of the latest data sent for the first time.
+    latest: Marks,
+    /// When an acknowledgment of this side's passed whose number lies above all data seen.
+    ahead_at: Option<Instant>,
+    /// Where the point is far from this side, the acknowledgments that it hears later.
+    heard: Heard,
     window_scale: Option<u8>,
     /// The peer's window at its last segment.
     peer_window: Bytes,
@@ -58,6 +74,8 @@ pub struct Counters {
     pub data_bytes: u64,
     /// Bytes of data sent for the first time.
     pub unique_bytes: u64,
+    /// Data sent for the first time that later data have overtaken.
+    pub out_of_order: u64,
     /// Segments that carry numbers (SYN, FIN or data) sent before.
     pub retransmissions: u64,
     /// Those of them that carry data.
@@ -151,6 +169,19 @@ impl HalfConnection {
         self.rtt.samples()
     }
 
+    /// The shortest round trip between the point of observation and the peer.
+    #[must_use]
+    pub fn shortest_round_trip(&self) -> Option<Duration> {
+        let samples = self.rtt.samples();
+        (samples.count > 0).then_some(samples.shortest)
+    }
+
+    /// The shortest time in which new data followed an acknowledgment at the point of observation.
+    #[must_use]
+    pub const fn shortest_reaction(&self) -> Option<Duration> {
+        self.reaction
+    }
+
     /// Bytes of sequence numbers that are sent and not acknowledged.
     #[must_use]
     pub const fn flight(&self) -> Bytes {
@@ -189,6 +220,7 @@ impl HalfConnection {
         segment: &Segment,
         carries_data: bool,
         window: Bytes,
+        beyond: Option<Duration>,
     ) {
         let same_window = window == std::mem::replace(&mut self.peer_window, window);
         self.unanswered_since = Some(at);
@@ -199,9 +231,10 @@ impl HalfConnection {
         let duplicate = self.duplicate_sack(segment, position);
         self.inference.on_ack(at, segment, self.snd_una, position, duplicate);
         self.sack_news = self.take_sack_blocks(segment);
-        let had_all = self.snd_max == self.snd_una;
+        let had_all = self.snd_max <= self.snd_una;
         let bare = !carries_data && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST));
-        if position > self.snd_una {
+        let advanced = position > self.snd_una;
+        if advanced {
             self.advance(at, position);
         } else if position == self.snd_una
             && self.snd_max > self.snd_una
@@ -216,41 +249,51 @@ impl HalfConnection {
         } else if position == self.snd_una && had_all && bare && same_window && !self.sack_seen {
             self.inference.on_duplicate_arrival(at, self.rtt.samples().longest);
         }
+        self.note_heard(at, segment, advanced, beyond);
     }
 
     /// A segment of this side's was sent.
-    pub(super) fn handle_sent(
-        &mut self,
-        at: Instant,
-        packet: PacketId,
-        segment: &Segment,
-        missing: u32,
-    ) -> SegmentKind {
-        let range = SeqRange::new(segment.seq, segment.seq_len() + missing);
+    pub(super) fn handle_sent(&mut self, seen: Passing, segment: &Segment) -> SegmentKind {
+        let range = SeqRange::new(segment.seq, segment.seq_len() + seen.missing);
         if segment.flags.contains(Flags::RST) {
             return SegmentKind::Reset;
         }
         if range.is_empty() {
-            return self.bare_ack(segment);
+            return self.bare_ack(seen.at, segment);
         }
         let span = self.positions.span(range);
         self.begin(span, segment.flags);
-        let again = Span { start: span.start, end: span.end.min(self.snd_max) };
         if self.is_probe(span, segment.flags) {
             self.counters.probes += 1;
             return SegmentKind::Probe;
         }
+        let marks = Marks::of(segment, seen.identification);
+        if self.was_overtaken(&seen, span, marks) {
+            self.fill_gap(seen.at, span, segment.flags);
+            return SegmentKind::OutOfOrder;
+        }
+        let again = Span { start: span.start, end: span.end.min(self.snd_max) };
         self.count_data(span, again, segment.flags);
         if again.len() > 0 {
-            let cause = self.resend(at, packet, again, segment);
-            self.send_new(Span { start: again.end, end: span.end }, at);
+            let cause = self.resend(&seen, again, segment);
+            self.send_new(Span { start: again.end, end: span.end }, seen.at);
             return SegmentKind::Retransmission(cause);
         }
-        self.send_new(span, at);
+        self.note_reaction(seen.at);
+        self.send_new(span, seen.at);
+        self.latest = marks;
         match segment.flags {
             flags if flags.contains(Flags::SYN) => SegmentKind::Syn,
             flags if flags.contains(Flags::FIN) => SegmentKind::Fin,
             _ => SegmentKind::Data,
+        }
+    }
+
+    /// New data followed an acknowledgment of something new.
+    fn note_reaction(&mut self, at: Instant) {
+        if let (Some(progress), Some(_)) = (self.progress_at, self.unanswered_since) {
+            let took = at.saturating_since(progress);
+            self.reaction = Some(self.reaction.map_or(took, |shortest| shortest.min(took)));
         }
     }
 
@@ -290,11 +333,17 @@ impl HalfConnection {
 
     /// A segment without sequence numbers: a keep-alive or a window probe if its number lies below the acknowledged
     /// ones (RFC 9293 §3.8.4; Linux probes windows so too), or else an acknowledgment.
-    fn bare_ack(&mut self, segment: &Segment) -> SegmentKind {
+    fn bare_ack(&mut self, at: Instant, segment: &Segment) -> SegmentKind {
         let begun = self.first.is_some();
-        if begun && self.positions.place(segment.seq) + 1 == self.snd_una && self.snd_una == self.snd_max {
+        let position = self.positions.place(segment.seq);
+        if begun && position + 1 == self.snd_una && self.snd_max <= self.snd_una {
             self.counters.probes += 1;
             return SegmentKind::Probe;
+        }
+        // Everything below its number was sent before it, seen or not (RFC 9293 §3.4: it has the number SND.NXT).
+        if begun && position > self.snd_max {
+            self.snd_max = self.positions.of(segment.seq);
+            self.ahead_at = Some(at);
         }
         SegmentKind::Ack
     }
@@ -323,16 +372,19 @@ impl HalfConnection {
 
     fn send_new(&mut self, span: Span, at: Instant) {
         if span.len() > 0 {
-            self.outstanding.push(span, at);
             self.unanswered_since = None;
             self.snd_max = span.end;
+            if span.end > self.snd_una {
+                self.outstanding.push(span, at);
+            }
             self.ledger.advance_to(Seq(span.end as u32));
         }
     }
 
     /// Judges and books a retransmission.
-    fn resend(&mut self, at: Instant, packet: PacketId, again: Span, segment: &Segment) -> Cause {
-        let evidence = self.evidence(at, again, segment.flags);
+    fn resend(&mut self, seen: &Passing, again: Span, segment: &Segment) -> Cause {
+        let Passing { at, packet, .. } = *seen;
+        let evidence = self.evidence(seen, again, segment);
         let cause = evidence.cause(self.phase);
         let range = SeqRange::new(segment.seq, again.len() as u32);
         match cause {
@@ -353,42 +405,24 @@ impl HalfConnection {
         }
         let snd_max = Seq(self.snd_max.max(again.end) as u32);
         self.ledger.on_retransmission(Retransmission { packet, at, range, cause: cause.id(), snd_max });
-        self.inference.on_retransmission(at, packet, again, segment);
+        let seen_before = again.start < self.snd_una || !self.outstanding.lacks(again);
+        self.inference.on_retransmission(at, packet, again, segment, seen_before);
         self.outstanding.resend(again, at, self.phase_number);
         cause
-    }
-
-    fn evidence(&self, at: Instant, again: Span, flags: Flags) -> Evidence {
-        let sent = self.outstanding.at(again.start).or(self.outstanding.head());
-        let since = sent.map(|sent| sent.at).max(self.progress_at);
-        let idle = since.map_or(Duration::MAX, |since| at.saturating_since(since));
-        Evidence {
-            opening: flags.contains(Flags::SYN),
-            prompted: self.unanswered_since.is_some_and(|arrival| at.saturating_since(arrival) <= REACTION),
-            head: again.start <= self.snd_una,
-            tail: self.outstanding.tail().is_none_or(|tail| again.end >= tail.span.end),
-            resent: sent.is_some_and(|sent| sent.resent_in == Some(self.phase_number)),
-            moved_on: self.originals_acked
-                && matches!(self.phase, SenderPhase::AfterTimeout(until) if self.snd_max > until),
-            duplicates: self.duplicates,
-            sacked_above: self.sacked.reaches_beyond(again.start),
-            sack_news: self.sack_news,
-            sack_seen: self.sack_seen,
-            overdue: idle >= self.rtt.shortest_timer(),
-        }
     }
 
     fn change_phase(&mut self, phase: SenderPhase) {
         self.phase = phase;
         self.phase_number += 1;
+        self.advances = 0;
         self.originals_acked = false;
     }
 
     /// Everything before `position` is acknowledged.
     fn advance(&mut self, at: Instant, position: u64) {
         if position > self.snd_max {
+            // Its data are missing, or pass after it: then they are no copies.
             self.counters.unseen += 1;
-            self.snd_max = position;
         }
         let covered = self.outstanding.acknowledge(position, self.phase_number);
         if let Some(sent_at) = covered.timed {
@@ -399,7 +433,8 @@ impl HalfConnection {
         for duplicate in self.unexplained.advance(position, covered.segments, covered.resent) {
             self.inference.on_duplicate_arrival(duplicate, self.rtt.samples().longest);
         }
-        self.originals_acked |= covered.untouched;
+        self.originals_acked |= covered.untouched && self.advances > 0;
+        self.advances += 1;
         self.snd_una = position;
         self.progress_at = Some(at);
         self.duplicates = 0;
@@ -453,8 +488,5 @@ impl HalfConnection {
     }
 }
 
-/// How soon after an arrival a sender has reacted to it, if it reacts at all: kernels take some
-/// microseconds, and a driver in between may add some hundred.
-const REACTION: Duration = Duration::from_millis(1);
 /// RFC 7323 §2.3: a larger shift counts as 14.
 const MAX_WINDOW_SHIFT: u8 = 14;

@@ -71,6 +71,8 @@ struct Copy {
     span: Span,
     at: Instant,
     timestamp: Option<u32>,
+    /// Whether the point of observation has seen its data before.
+    seen_before: bool,
     acknowledged: bool,
     /// Whether the acknowledgment of its data began with them: then it may have been for this copy.
     was_head: bool,
@@ -87,7 +89,14 @@ impl Inference {
     }
 
     /// The bytes of `span` were sent again.
-    pub(super) fn on_retransmission(&mut self, at: Instant, packet: PacketId, span: Span, segment: &Segment) {
+    pub(super) fn on_retransmission(
+        &mut self,
+        at: Instant,
+        packet: PacketId,
+        span: Span,
+        segment: &Segment,
+        seen_before: bool,
+    ) {
         if self.open.len() == MOST_OPEN {
             self.judge_first();
         }
@@ -97,6 +106,7 @@ impl Inference {
             span,
             at,
             timestamp,
+            seen_before,
             acknowledged: false,
             was_head: false,
             reported: false,
@@ -184,7 +194,8 @@ impl Inference {
             Some(sign @ (Sign::TooSoon | Sign::DuplicateAck)) => (Some(false), sign, Confidence::Likely),
             Some(sign) => (Some(false), sign, Confidence::Certain),
             None if !copy.acknowledged => (None, Sign::NotAcknowledged, Confidence::Unknown),
-            None if sure => (Some(true), Sign::NoSignOfOriginal, Confidence::Certain),
+            // It may be the original, which came late.
+            None if sure && copy.seen_before => (Some(true), Sign::NoSignOfOriginal, Confidence::Certain),
             None => (Some(true), Sign::NoSignOfOriginal, Confidence::Likely),
         };
         Judgement { packet: copy.packet, needed, sign, confidence }

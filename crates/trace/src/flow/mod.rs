@@ -6,8 +6,11 @@
 mod cause;
 mod duplicates;
 mod half_connection;
+mod heard;
 mod inference;
+mod order;
 mod outstanding;
+mod place;
 mod rtt;
 mod sacked;
 
@@ -22,6 +25,7 @@ use wire::{Flags, Segment};
 pub use cause::Cause;
 pub use half_connection::{Counters, HalfConnection, Milestone};
 pub use inference::{Confidence, Judgement, Sign};
+pub use place::{Place, Placed};
 pub use rtt::RoundTrips;
 
 /// A connection: two ends, and what each of them sent.
@@ -72,12 +76,26 @@ pub enum SegmentKind {
     Fin,
     /// Numbers that were sent before.
     Retransmission(Cause),
+    /// Data for the first time that data sent after them have overtaken.
+    OutOfOrder,
     /// Nothing but an acknowledgment.
     Ack,
     /// A keep-alive, or a probe of a closed window.
     Probe,
     /// A reset.
     Reset,
+}
+
+/// One packet at the point of observation.
+#[derive(Clone, Copy, Debug)]
+struct Passing {
+    at: Instant,
+    packet: PacketId,
+    /// Bytes of its payload that are not there.
+    missing: u32,
+    identification: Option<u16>,
+    /// The shortest round trip from the point to its sender.
+    beyond: Option<Duration>,
 }
 
 impl Flow {
@@ -110,6 +128,7 @@ impl Flow {
         sender: Side,
         segment: &Segment,
         missing: u32,
+        identification: Option<u16>,
     ) -> ObservedSegment {
         self.note_handshake(at, sender, segment);
         let [opener, answerer] = &mut self.halves;
@@ -120,8 +139,10 @@ impl Flow {
         own.note_window_scale(segment);
         let window = own.window_of(segment, other);
         let carries_data = !segment.payload.is_empty() || missing > 0;
-        other.handle_arrival(at, segment, carries_data, window);
-        let kind = own.handle_sent(at, packet, segment, missing);
+        let beyond = own.shortest_round_trip();
+        other.handle_arrival(at, segment, carries_data, window, beyond);
+        let seen = Passing { at, packet, missing, identification, beyond: other.shortest_round_trip() };
+        let kind = own.handle_sent(seen, segment);
         ObservedSegment {
             sender,
             seq: own.relative(segment.seq),
@@ -153,6 +174,14 @@ impl Flow {
         for half in &mut self.halves {
             half.handle_delay(at, by, cause);
         }
+    }
+
+    /// Where the point of observation lies on the path of the data that `sender` sent.
+    #[must_use]
+    pub fn place(&self, sender: Side) -> Placed {
+        let [ahead, back] = [sender, sender.peer()].map(|side| self.half(side).shortest_round_trip());
+        let handshake = self.connected_at.is_some();
+        Placed::between(ahead, back, self.half(sender).shortest_reaction(), handshake)
     }
 
     /// The ends: first the opener's, then the answerer's.

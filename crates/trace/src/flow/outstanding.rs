@@ -42,16 +42,53 @@ impl Outstanding {
         self.segments.push_back(Sent { span, at, resent_in: None });
     }
 
-    /// The data in `span` were retransmitted, in the sender's phase with this number.
+    /// The data in `span` filled a gap: the point of observation had seen data above them only.
+    pub(super) fn fill(&mut self, span: Span, at: Instant) {
+        let index = self.segments.partition_point(|sent| sent.span.start < span.start);
+        self.segments.insert(index, Sent { span, at, resent_in: None });
+    }
+
+    /// Whether nothing of `span` has been seen.
+    pub(super) fn lacks(&self, span: Span) -> bool {
+        let index = self.segments.partition_point(|sent| sent.span.end <= span.start);
+        self.segments.get(index).is_none_or(|sent| !sent.span.overlaps(span))
+    }
+
+    /// When the data above `position` were sent, unless they were sent again.
+    pub(super) fn above(&self, position: u64) -> Option<Instant> {
+        let index = self.segments.partition_point(|sent| sent.span.start < position);
+        self.segments.get(index).filter(|sent| sent.resent_in.is_none()).map(|sent| sent.at)
+    }
+
+    /// The data in `span` were retransmitted, in the sender's phase with this number. Segments are cut at its edges: a
+    /// copy may hold a part of what was sent as one.
     pub(super) fn resend(&mut self, span: Span, at: Instant, phase: u32) {
+        self.cut(span.start);
+        self.cut(span.end);
         let from = self.segments.partition_point(|sent| sent.span.end <= span.start);
+        let again = Sent { span, at, resent_in: Some(phase) };
+        if self.lacks(span) {
+            self.segments.insert(from, again);
+        }
         for sent in self.segments.range_mut(from..).take_while(|sent| sent.span.overlaps(span)) {
-            *sent = Sent { at, resent_in: Some(phase), ..*sent };
+            *sent = Sent { span: sent.span, ..again };
         }
     }
 
-    /// Everything before `position` was acknowledged.
+    /// Cuts the segment that holds `position` inside.
+    fn cut(&mut self, position: u64) {
+        let index = self.segments.partition_point(|sent| sent.span.end <= position);
+        let Some(sent) = self.segments.get_mut(index).filter(|sent| sent.span.start < position) else {
+            return;
+        };
+        let rest = Sent { span: Span { start: position, ..sent.span }, ..*sent };
+        sent.span.end = position;
+        self.segments.insert(index + 1, rest);
+    }
+
+    /// Everything before `position` was acknowledged. An acknowledgment inside a segment times the part before it.
     pub(super) fn acknowledge(&mut self, position: u64, phase: u32) -> Acknowledged {
+        self.cut(position);
         let covered = self.segments.partition_point(|sent| sent.span.end <= position);
         let none = Acknowledged { timed: None, untouched: false, segments: covered, resent: false };
         self.segments.drain(..covered).fold(none, |all, sent| {

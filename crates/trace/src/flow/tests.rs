@@ -54,12 +54,12 @@ impl Script {
 
     fn sent(&mut self, at: Instant, segment: Segment) -> ObservedSegment {
         self.packet += 1;
-        self.flow.handle_segment(at, PacketId(self.packet), Side::Opener, &segment, 0)
+        self.flow.handle_segment(at, PacketId(self.packet), Side::Opener, &segment, 0, None)
     }
 
     fn arrived(&mut self, at: Instant, segment: Segment) -> ObservedSegment {
         self.packet += 1;
-        self.flow.handle_segment(at, PacketId(self.packet), Side::Answerer, &segment, 0)
+        self.flow.handle_segment(at, PacketId(self.packet), Side::Answerer, &segment, 0, None)
     }
 
     /// Data segment `n` is sent.
@@ -377,4 +377,62 @@ proptest::proptest! {
             let _ = (half.acked(), script.flow.elapsed(side));
         }
     }
+}
+
+#[test]
+fn a_copy_of_a_part_of_a_super_segment_leaves_the_rest_to_the_partial_acks() {
+    let mut script = Script::connected();
+    script.sent(ms(200), segment(ISS + 1, Seq(8), Flags::ACK, 10 * MSS));
+    for _ in 0..4 {
+        script.ack(300, 0, &[]);
+    }
+    assert_eq!(script.data(300, 0), again(Cause::FastRetransmit));
+    script.ack(400, 1, &[]);
+    assert_eq!(script.data(400, 1), again(Cause::PartialAck));
+    script.ack(500, 2, &[]);
+    assert_eq!(script.data(500, 2), again(Cause::PartialAck));
+    assert_eq!(script.counters().timeouts, 0);
+}
+
+#[test]
+fn an_acknowledgment_inside_a_super_segment_times_it() {
+    let mut script = Script::connected();
+    script.sent(ms(200), segment(ISS + 1, Seq(8), Flags::ACK, 10 * MSS));
+    script.ack(230, 4, &[]);
+    assert_eq!(script.flow.half(Side::Opener).round_trips().shortest, Duration::from_millis(30));
+}
+
+#[test]
+fn data_that_pass_after_their_acknowledgment_are_no_copies() {
+    let mut script = Script::connected();
+    script.ack(200, 1, &[]);
+    assert_eq!(script.data(200, 0), SegmentKind::Data);
+    assert_eq!(script.counters().retransmissions, 0);
+}
+
+#[test]
+fn a_gap_that_fills_within_a_round_trip_is_reordering_and_later_a_copy() {
+    let mut script = Script::connected();
+    script.data(200, 0);
+    script.data(200, 2);
+    assert_eq!(script.data(201, 1), SegmentKind::OutOfOrder);
+    script.data(202, 4);
+    assert!(matches!(script.data(402, 3), SegmentKind::Retransmission(_)));
+    assert_eq!((script.counters().out_of_order, script.counters().retransmissions), (1, 1));
+}
+
+#[test]
+fn an_acknowledgment_ahead_of_the_data_shows_what_the_capture_lacks() {
+    let mut script = Script::connected();
+    script.data(200, 0);
+    script.sent(ms(250), segment(ISS + 1 + 2 * MSS, Seq(8), Flags::ACK, 0));
+    assert!(matches!(script.data(600, 1), SegmentKind::Retransmission(_)));
+}
+
+#[test]
+fn the_handshake_shows_where_it_was_captured() {
+    let placed = Script::connected().flow.place(Side::Opener);
+    assert_eq!((placed.place, placed.confidence), (Place::Sender, Confidence::Certain));
+    let placed = Script::connected().flow.place(Side::Answerer);
+    assert_eq!((placed.place, placed.confidence), (Place::Receiver, Confidence::Certain));
 }

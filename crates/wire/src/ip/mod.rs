@@ -58,6 +58,15 @@ impl Header {
         }
     }
 
+    /// The identification, which version 6 has in fragments only.
+    #[must_use]
+    pub const fn identification(&self) -> Option<u16> {
+        match self {
+            Self::V4(header) => Some(header.identification),
+            Self::V6(_) => None,
+        }
+    }
+
     /// The part that it is, if the packet was fragmented.
     #[must_use]
     pub const fn fragment(&self) -> Option<Fragment> {
