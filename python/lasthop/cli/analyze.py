@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -22,6 +23,7 @@ _COLUMNS: Final[dict[str, tuple[str, float]]] = {
     "elapsed_s": ("elapsed s", 1),
     "throughput_Bps": ("Mbit/s", 8e-6),
     "data_segments": ("segments", 1),
+    "out_of_order": ("out of order", 1),
     "retransmissions": ("retransmitted", 1),
     "needless": ("needless", 1),
     "timeouts": ("timeouts", 1),
@@ -132,10 +134,25 @@ def _print(found: Analysis, both: bool) -> None:
     print_table(None, ["from", "to", *(words for words, _ in _COLUMNS.values())], rows[:MOST_ROWS])
     if len(rows) > MOST_ROWS:
         print_line(f"{len(rows) - MOST_ROWS} more; --json has them")
+    _print_places(found.connections)
     if found.report["quic"]:
         _print_quic(found.report["quic"])
     for words in remarks(found.report):
         remark(words)
+
+
+def _print_places(connections: Sequence[Mapping[str, Any]]) -> None:
+    """Print where the connections were captured that were not captured at the sender, as far as that is known."""
+    places = Counter((each["place"]["place"], each["place"]["confidence"]) for each in connections if each["place"])
+    for (place, confidence), count in sorted(places.items()):
+        if place in _PLACES:
+            print_line(f"captured {_PLACES[place]} ({confidence}): {count} of {len(connections)} connections")
+
+
+_PLACES: Final = {
+    "receiver": "at the receiver, where the sender's timers cannot be seen",
+    "middle": "between the two ends",
+}
 
 
 def _print_quic(connections: Sequence[Mapping[str, Any]]) -> None:

@@ -1,8 +1,8 @@
 //! Whether a segment that fills a gap was overtaken on its way, or sent again.
 //!
-//! A copy is sent after the data above it: its timestamp is not older (RFC 7323 §4.3), and an identification that counts
-//! (RFC 6864 §3) is newer. Where the headers decide nothing, time does: what shows a loss to the sender passes the
-//! point of observation with the data above the gap, so that a copy comes a whole round trip after them.
+//! A copy is sent after the data above it: its timestamp is not older (RFC 7323 §4.3), and an identification that
+//! counts (RFC 6864 §3) is newer. Where the headers decide nothing, time does: what shows a loss to the sender passes
+//! the point of observation with the data above the gap, so that a copy comes a whole round trip after them.
 
 use units::{Duration, Instant};
 use wire::Segment;

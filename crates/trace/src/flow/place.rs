@@ -62,15 +62,16 @@ impl Place {
 }
 
 impl Placed {
-    /// The place by the shortest round trips to the receiver and to the sender, the sender's shortest `reaction` to an
-    /// acknowledgment, and whether the `handshake` was seen.
+    /// The place by the shortest round trips to the receiver and to the sender, or, where the latter is not known, the
+    /// sender's shortest `reaction` to an acknowledgment; and whether the `handshake` was seen.
     pub(super) fn between(
         to_receiver: Option<Duration>,
         to_sender: Option<Duration>,
         reaction: Option<Duration>,
         handshake: bool,
     ) -> Self {
-        let near_sender = [to_sender, reaction].into_iter().flatten().min();
+        // At the receiver, data that were under way follow an acknowledgment by chance.
+        let near_sender = to_sender.or(reaction);
         let place = match (to_receiver, near_sender) {
             (Some(receiver), Some(sender)) => Place::by_round_trips(receiver, sender),
             _ => Place::Unknown,
