@@ -100,7 +100,7 @@ fn without_privilege_a_run_goes_by_a_user_namespace() -> Result<Completion, Fail
         .args(["--mount", "sh", "-c", script])
         .arg(device)
         .arg(example())
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/quickstart.toml"))
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/live-workloads.toml"))
         .args(["sh", "-c", "test $(id -u) = 0"])
         .output();
     let Ok(output) = output else {
