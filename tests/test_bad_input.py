@@ -102,11 +102,11 @@ def test_a_folder_of_something_else_is_refused_before_the_run(
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
 
 
-def test_a_incomplete_folder_is_said(lasthop: Lasthop, tmp_path: Path) -> None:
+def test_an_incomplete_folder_is_said(lasthop: Lasthop, tmp_path: Path) -> None:
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "tcp.parquet").write_bytes(b"half")
     assert_said(lasthop("run", "quickstart", "--out", "r"), "incomplete", "--out")
-    assert_said(lasthop("plot", "r", "cwnd"), "incomplete", "remove the folder")
+    assert_said(lasthop("plot", "r", "cwnd"), "incomplete", "run again with --out into a new folder")
 
 
 def test_a_picture_of_nothing_is_said(lasthop: Lasthop, base: Path) -> None:
