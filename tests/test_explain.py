@@ -110,3 +110,9 @@ def test_a_flow_that_is_not_there_is_refused_with_the_names(lasthop: Lasthop) ->
 def test_a_flow_alone_waits_for_no_other_flow(tmp_path: Path) -> None:
     told = only(explain(recorded("quickstart", tmp_path)))
     assert "others" not in {share.kind for share in told.time_shares}
+
+
+def test_a_flow_without_decisions_and_retransmissions_has_a_story() -> None:
+    overrides = ["record.tables=['segments']", "flows.download.bytes='20 kB'"]
+    (explained,) = explain(lasthop.run("quickstart", overrides=overrides))
+    assert explained.events

@@ -159,6 +159,8 @@ def _without_decisions(connection: Connection) -> Iterator[Event]:
 def _episodes(connection: Connection) -> Iterator[list[Copy]]:
     """Yield the retransmissions by episode: of one kind, until all that was sent by then is acknowledged."""
     again = connection.retransmissions()
+    if not again:
+        return
     ended = [False, *(connection.repaired(before, copy) for before, copy in pairwise(again))]
     episodes = accumulate(ended)
     for _, run in groupby(zip(episodes, again, strict=True), key=lambda item: (item[0], _episode(item[1].cause))):
