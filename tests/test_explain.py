@@ -113,6 +113,6 @@ def test_a_flow_alone_waits_for_no_other_flow(tmp_path: Path) -> None:
 
 
 def test_a_flow_without_decisions_and_retransmissions_has_a_story() -> None:
-    overrides = ["record.tables=['segments']", "flows.download.bytes='20 kB'"]
+    overrides = ["record.tables=['segments']", "flows.download.bytes='20 kB'", "flows.download.milestones=[]"]
     (explained,) = explain(lasthop.run("quickstart", overrides=overrides))
     assert explained.events

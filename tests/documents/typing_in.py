@@ -36,6 +36,7 @@ _NOT_HERE: Final = {
     r"^pip install|^uv ": "installs a package",
     r"tcp://head:": "needs a scheduler of Dask (tests/test_cluster.py has one)",
     r"study (?:stacks|cheskis2006|all)\b": "takes minutes; tests of studies have short forms",
+    r"live web-quic\b": "takes five minutes of real time; live tests have short forms",
     r"chromium": "opens a window",
     r"^studies/stacks/programs/build|results/stacks-programs": "builds stacks of others, over the Internet",
     r"^cargo ": "builds Rust",
