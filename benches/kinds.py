@@ -5,8 +5,9 @@
 LABELS is a CSV table with the columns `trace` (a capture's path in FOLDER), `kind` (`retransmission` or `reordering`),
 `time` (seconds since 1970), `seq` (the raw sequence number) and `type`, the code of TCPRS (J. Swaro, Ohio University):
 1 RTO, 2 three duplicate ACKs, 3 speculated, 4 and 9 to 12 early retransmit, 5 follow-up of a fast retransmit or of a
-timeout, 13 by SACK, 14 sent again more than once after a timeout, 15 RTO without duplicate ACKs, 16 by FACK. Labels are
-an opinion: a difference asks for a look, and is no fault by itself.
+timeout, 13 by SACK, 14 sent again more than once after a timeout, 15 RTO without duplicate ACKs, 16 by FACK. A label of
+reordering that has the type of a retransmission is compared by its type. Labels are an opinion: a difference asks for a
+look, and is no fault on its own.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lasthop import _native
+from lasthop.selection import select
 
 TIMER: Final = ("timeout",)
 LOSS_SEEN: Final = ("fast_retransmit", "scoreboard", "partial_ack")
@@ -37,7 +39,7 @@ GROUPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 """The group of each code, and our causes that agree with it. Codes without a group are not compared."""
 
 Found = tuple[str, str, int]
-"""What is said of a packet: cause or kind, confidence, frame number."""
+"""Statement on a packet: cause or kind, confidence, frame number."""
 
 
 def main() -> None:
@@ -71,7 +73,7 @@ def _by_trace(path: Path) -> dict[str, list[dict[str, str]]]:
 
 
 def _group(label: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    if label["kind"] == "reordering":
+    if label["kind"] == "reordering" and label["type"] not in GROUPS:
         return "reordering", ("out_of_order",)
     return GROUPS.get(label["type"], ("unknown", ()))
 
@@ -82,14 +84,14 @@ def _key(seconds: float, seq: int) -> tuple[int, int]:
 
 def _said(capture: Path) -> dict[tuple[int, int], Found]:
     """Return what is said of each packet, by its time in microseconds and its raw sequence number."""
-    raw = pa.table(_native.capture_packets(capture))
+    raw = pa.table(_native.capture_packets(select([capture])))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "segments.parquet"
-        _native.analyze(capture, path)
+        _native.analyze(select([capture]), path)
         rows = pq.read_table(path)
     said = dict(_words(rows))
     columns = (raw.column(name).to_pylist() for name in ("time_ns", "seq", "packet"))
-    return {(round(time / 1e3), seq): (*said[packet], packet + 1) for time, seq, packet in zip(*columns, strict=True)}
+    return {(round(time / 1e3), seq): (*said[packet], packet) for time, seq, packet in zip(*columns, strict=True)}
 
 
 def _words(rows: pa.Table) -> Iterator[tuple[int, tuple[str, str]]]:

@@ -1,7 +1,7 @@
 """`make live-bench`: measures how precise and how fast live runs are here, and writes target/live-bench.json.
 
 Each figure is measured where users meet it: by iperf3 and ping behind an emulated link, by times at which the kernel
-received packets, and by what live runs tell of themselves. They mean something on an idle machine only: what else it
+received packets, and by the reports of live runs. They mean something on an idle machine only: what else it
 did is said, and with --loaded all is measured again while another process keeps one processor busy. Nothing here is a
 test: `make test` does not run it.
 """
@@ -36,13 +36,13 @@ ROOT = Path(__file__).parent.parent
 RUNS = 3
 """Number of runs whose median is reported, for figures that vary from run to run."""
 SECONDS = 5
-"""How long a transfer is measured, after one second that is not."""
+"""Time for which a transfer is measured, after a first second that is not."""
 PINGS = 200
 PORT = "5201"
-"""That of iperf3."""
+"""Port of iperf3."""
 
 DATA_SHARE = 1448 / 1500
-"""Of a full packet of TCP with timestamps: what a link's rate leaves for data."""
+"""Share of a link's rate that remains for data, with full packets of TCP with timestamps."""
 RATES = {"9600 bit/s": (128, 30.0), "1 Mbit/s": (1500, 10.0), "10 Mbit/s": (1500, 5.0), "96 Mbit/s": (1500, 5.0)}
 """Rates; of which size the packets are, and for how many seconds they are sent."""
 DATAGRAMS = (50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000, 225_000, 250_000)
@@ -51,7 +51,7 @@ DATAGRAMS = (50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000, 225_00
 
 @dataclass(frozen=True)
 class Target:
-    """What a figure shall come to on an idle machine with two processors."""
+    """Target of a figure on an idle machine with two processors."""
 
     value: float
     is_at_least: bool
@@ -88,7 +88,7 @@ class Figure:
     value: float
     unit: str
     how: str
-    """By what it was measured, and what else is to be known."""
+    """Method of measurement, and remarks."""
 
 
 Figures = dict[str, Figure]
@@ -124,7 +124,7 @@ def arguments() -> argparse.Namespace:
 
 
 def measured(only: str) -> Figures:
-    """Measure every group whose name has `only` in it. A group that fails says so, and the others go on."""
+    """Measure every group whose name has `only` in it. A group that fails reports it, and the others continue."""
     figures: Figures = {}
     for name, group in GROUPS.items():
         if only not in name:
@@ -234,7 +234,7 @@ def in_batches(rate: int) -> tuple[float, int]:
 
 
 def one_by_one(rate: int) -> tuple[float, int]:
-    """Send each by itself; return the rate and how many were lost. The receiver's buffer is long."""
+    """Send each packet separately; return the rate and the number of lost packets. The receiver's buffer is long."""
     options = ("-u", "-l", "36", "-b", str(rate * 36 * 8), "-t", "2", "-w", "4M")
     total = iperf3_of(ALL_DATAGRAMS, *options)["end"]["sum"]
     return total["packets"] / total["seconds"], total["lost_packets"]
@@ -358,7 +358,7 @@ def throughput(run: Mapping[str, Any]) -> float:
 
 
 def told(runs: Sequence[Mapping[str, Any]]) -> str:
-    """Return what runs tell of their precision."""
+    """Return the precision that runs report."""
     late = statistics.median(run["lateness"]["p99_ms"] for run in runs)
     most = max(run["lateness"]["max_ms"] for run in runs)
     tainted = sum(bool(run["tainted_by"]) for run in runs)

@@ -1,7 +1,8 @@
 """Precision of live runs under load: how late packets of a full link are released, beside the same run in virtual time.
 
 One transfer of a kernel's TCP keeps a link full, for each of several rates and congestion controls. Lateness is the
-driver's own record of every packet. `make live-bench` runs all of it; by itself it takes --rates, --controls and so on.
+driver's own record of every packet. `make live-bench` runs all of it; called directly, it has the options --rates,
+--controls and so on.
 With --rights both, everything is measured again without the privilege for the real-time class (setpriv), and with
 --load both again beside a process that keeps one processor busy.
 """
@@ -44,7 +45,7 @@ WITHOUT = ["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice", 
 
 @dataclass(frozen=True)
 class Row:
-    """What runs over one link have shown. Medians over the runs; of lateness and stalls also the worst."""
+    """Results of runs over one link: medians over the runs; for lateness and stalls also the worst."""
 
     rate: str
     congestion: str

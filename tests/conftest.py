@@ -1,4 +1,4 @@
-"""What several tests share: the command in a process of its own, and files in an empty folder."""
+"""Fixtures of several tests: the command in a process of its own, and files in an empty folder."""
 
 from __future__ import annotations
 

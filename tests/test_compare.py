@@ -69,6 +69,10 @@ def test_the_picture_draws_runs_over_one_another(runs: Path, tmp_path: Path, las
     drawn = lasthop("compare", runs / "reno", runs / "cubic", "--out", "both.svg")
     assert drawn.status == 0
     assert (tmp_path / "both.svg").stat().st_size > 10_000
+    nameless = lasthop("compare", runs / "reno", runs / "cubic", "--out", "both")
+    assert nameless.status == 2
+    assert "--out" in nameless.err
+    assert ".svg" in nameless.err
     refused = lasthop("compare", runs / "three", runs / "three", "--out", "none.svg")
     assert refused.status == 2
     assert "segments" in refused.err

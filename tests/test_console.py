@@ -1,8 +1,9 @@
-"""What commands print: tables written here are those that Rich would draw, and wider ones are folded by Rich."""
+"""Output of commands: tables written here equal Rich's, and Rich folds wider tables."""
 
 from __future__ import annotations
 
 import io
+import json
 import sys
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lasthop.cli import console
-from lasthop.cli.console import print_line, print_table, rich_console, shown
+from lasthop.cli.console import print_json, print_line, print_table, rich_console, shown
 from lasthop.cli.table import Table
 
 CELLS = st.one_of(
@@ -59,3 +60,26 @@ def test_styles_are_for_terminals(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_line("head", "bold")
     assert capsys.readouterr().out == "\x1b[1mhead\x1b[0m\n"
+
+
+HOSTILE = "\x1b[31mred\x9b2J\n[bold]up\x07"
+"""A name that a stranger chose: an escape sequence of C0 and one of C1, a line feed, Rich's markup, a bell."""
+
+
+@pytest.mark.parametrize("columns", [30, 200])
+def test_a_strangers_text_does_not_reach_the_terminal_raw(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    monkeypatch.setattr(console, "width", lambda: columns)
+    monkeypatch.setattr(console, "NO_WIDTH", columns)
+    print_table(HOSTILE, [HOSTILE, "n"], [[HOSTILE, 1]])
+    print_line(HOSTILE.replace("\n", ""))
+    print_json({HOSTILE: HOSTILE})
+    out = capsys.readouterr().out
+    assert not {letter for letter in out if not letter.isprintable()} - {"\n"}
+    assert "[bold]" in out
+
+
+def test_json_with_escaped_controls_is_read_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"name": HOSTILE})
+    assert json.loads(capsys.readouterr().out) == {"name": HOSTILE}

@@ -1,4 +1,4 @@
-"""What the documents say is what there is."""
+"""The documents agree with the program."""
 
 from __future__ import annotations
 

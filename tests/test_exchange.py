@@ -1,4 +1,4 @@
-"""What is written for other tools, read back as they read it."""
+"""Files for other tools, read back as these tools read them."""
 
 from __future__ import annotations
 
@@ -151,6 +151,53 @@ def test_qlog_of_a_capture_begins_with_a_syn_without_an_acknowledgment(tmp_path:
     (path,) = api.export(analyze_to_folder(capture, tmp_path / "analysed"), "qlog", tmp_path / "out")
     (trace,) = json.loads(path.read_text())["traces"]
     assert trace["events"][0]["data"]["frames"] == [{"frame_type": "ping"}]
+
+
+def documented(name: str) -> set[str]:
+    """Return the members that docs/qlog-tcp.md defines for a group."""
+    page = (Path(__file__).parents[1] / "docs" / "qlog-tcp.md").read_text()
+    (body,) = re.findall(rf"^{name} = \{{\n(.*?)^\}}", page, re.MULTILINE | re.DOTALL)
+    return set(re.findall(r"^    (?:\? )?(\w+):", body, re.MULTILINE))
+
+
+GROUPS = {
+    "tcp:segment_sent": "TCPSegment",
+    "tcp:segment_received": "TCPSegment",
+    "tcp:timer_expired": "TCPTimerExpired",
+    "tcp:metrics_updated": "TCPMetricsUpdated",
+    "tcp:congestion_state_updated": "TCPCongestionStateUpdated",
+}
+
+
+def test_qlog_of_tcp_has_the_events_of_its_published_schema(run: api.Run, tmp_path: Path) -> None:
+    (path,) = api.export(run, "qlog-tcp", tmp_path)
+    log = json.loads(path.read_text())
+    assert log["file_schema"] == "urn:ietf:params:qlog:file:contained"
+    (trace,) = log["traces"]
+    assert trace["event_schemas"] == ["urn:x-lasthop:qlog:events:tcp"]
+    assert trace["common_fields"]["time_format"] == "relative_to_epoch"
+    events = trace["events"]
+    assert {event["name"] for event in events} <= GROUPS.keys()
+    for event in events:
+        assert event["data"].keys() <= documented(GROUPS[event["name"]]), event
+    times = [event["time"] for event in events]
+    assert times == sorted(times)
+    again = [event["data"]["retransmission"] for event in events if "retransmission" in event["data"]]
+    assert len(again) == run.summary["flows"][0]["retransmissions"]
+    assert set().union(*again) <= documented("TCPRetransmission")
+    assert all(isinstance(one["replaces"], int) for one in again)
+
+
+def test_qlog_of_tcp_of_a_capture_has_its_date_and_verdicts(tmp_path: Path) -> None:
+    capture = Path(__file__).parents[1] / "crates/trace/tests/kernels/outage-sack.pcap"
+    (path,) = api.export(analyze_to_folder(capture, tmp_path / "analysed"), "qlog-tcp", tmp_path / "out")
+    (trace,) = json.loads(path.read_text())["traces"]
+    reference = trace["common_fields"]["reference_time"]
+    assert reference["clock_type"] == "system"
+    assert reference["epoch"].endswith("Z")
+    again = [event["data"]["retransmission"] for event in trace["events"] if "retransmission" in event["data"]]
+    assert again
+    assert all({"cause", "confidence", "why"} <= one.keys() for one in again)
 
 
 def test_mahimahis_log_has_every_packet_and_is_read_back(run: api.Run, tmp_path: Path) -> None:

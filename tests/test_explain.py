@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,11 @@ def test_a_flow_without_decisions_and_retransmissions_has_a_story() -> None:
     overrides = ["record.tables=['segments']", "flows.download.bytes='20 kB'", "flows.download.milestones=[]"]
     (explained,) = explain(lasthop.run("quickstart", overrides=overrides))
     assert explained.events
+
+
+def test_packets_of_every_connection_are_counted_from_its_own_first(lasthop: Lasthop, tmp_path: Path) -> None:
+    lasthop("run", "three-cubic", "--set", 'record.tables=["segments","packets","tcp"]', "--out", tmp_path / "three")
+    told = lasthop("explain", tmp_path / "three").out
+    numbers = [int(found) for found in re.findall(r"packet (\d+)\)", told)]
+    assert numbers
+    assert max(numbers) < 1_000_000

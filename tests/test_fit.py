@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+import framed
 import lasthop as package
 from command import Lasthop
 from lasthop.errors import InputError
-from lasthop.fitting import Fit, fit
+from lasthop.fitting import Fit, fit, scenario_text
 from lasthop.results import Run
 from lasthop.scenario import parse_scenario
 
@@ -26,7 +27,7 @@ SECONDS = 60
 
 @dataclass(frozen=True)
 class Link:
-    """What a simulated link is."""
+    """A simulated link."""
 
     number: int
     rate: float
@@ -154,3 +155,59 @@ def test_a_capture_that_says_too_little_is_refused(tmp_path: Path) -> None:
         fit(files(short, tmp_path))
     with pytest.raises(InputError, match="no connection"):
         fit(files(short, tmp_path), flow="nobody-nowhere")
+
+
+def paused(path: Path, from_receiver: bool = False) -> Path:
+    """Write a capture of an application that sends five segments each second over a path of 60 ms round trips."""
+    ends = (framed.CLIENT, framed.SERVER)
+    late = 0.0599 if from_receiver else 0.0
+    found = [
+        (0.0 + late, True, framed.tcp(True, 99, 0, framed.SYN, b"", ends)),
+        (0.06, False, framed.tcp(False, 499, 100, framed.SYN | framed.ACK, b"", ends)),
+        (0.06 + late, True, framed.tcp(True, 100, 500, framed.ACK, b"", ends)),
+    ]
+    for second in range(1, 81):
+        first = 100 + 5000 * (second - 1)
+        for place in range(5):
+            data = framed.tcp(True, first + 1000 * place, 500, framed.ACK, bytes(1000), ends)
+            found.append((second + late + 0.0001 * place, True, data))
+        found.append((second + 0.0605, False, framed.tcp(False, 500, first + 5000, framed.ACK, b"", ends)))
+    frames = [
+        (time, framed.ethernet(0x0800, framed.ipv4(*(ends if up else ends[::-1]), 6, segment, number)))
+        for number, (time, up, segment) in enumerate(sorted(found, key=lambda packet: packet[0]))
+    ]
+    return framed.write(path, framed.ETHERNET, frames)
+
+
+def test_a_rerun_that_is_off_is_no_proof_and_says_why(lasthop: Lasthop, tmp_path: Path) -> None:
+    fitted = lasthop("fit", paused(tmp_path / "paused.pcap"), "--out", "mine.toml")
+    assert fitted.status == 1
+    assert "the fitted link is not proved" in fitted.err
+    assert "the application paused" in fitted.err
+    assert "now: lasthop run" not in fitted.err
+    assert lasthop("run", "mine.toml").status == 0
+
+
+def test_a_capture_of_the_receiver_alone_is_refused(lasthop: Lasthop, tmp_path: Path) -> None:
+    refused = lasthop("fit", paused(tmp_path / "paused.pcap", from_receiver=True))
+    assert refused.status == 2
+    assert "at the receiver of the data" in refused.err
+
+
+def test_a_way_back_that_was_never_filled_has_no_rate(tmp_path: Path) -> None:
+    """Acknowledgments on an LTE uplink wait for grants; their spacing says nothing of its 8 Mbit/s."""
+    link = 'links = [{ name = "lte", between = ["server", "mobile"], preset = "lte", down = {}, up = {} }]\n'
+    hosts = 'hosts = { server = { profile = "linux-6" }, mobile = { profile = "linux-6" } }\n'
+    flow = 'flows = [{ name = "d", from = "server", to = "mobile", bytes = "20 MB" }]\n'
+    captured = 'record = { captures = ["server", "mobile"] }\n'
+    run = package.run(parse_scenario(hosts + link + flow + captured))
+    found = fit(files(run, tmp_path))
+    assert found.forward.rate is not None
+    assert found.backward is not None
+    assert found.backward.rate is None
+    assert found.backward.at_least is not None
+    assert found.backward.at_least < 8e6
+    text = scenario_text(found, "linux-6")
+    assert "assumed, not measured: never filled" in text
+    assert tomllib.loads(text)["links"][0]["up"]["rate"] != ""
+    parse_scenario(text)

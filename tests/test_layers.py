@@ -14,22 +14,34 @@ import lasthop
 from lasthop.entry_points import ENTRY_POINTS, Name, entry_point
 
 LAYERS: Final = (
-    {"errors", "_native"},
-    {"catalogue", "chart", "entry_points", "parallel", "progress_bar", "provenance", "stats"},
-    {"results"},
+    {"errors", "extras", "_native", "congestion_control", "system"},
+    {
+        "catalogue",
+        "chart",
+        "congestion",
+        "congestion_control",
+        "entry_points",
+        "parallel",
+        "pcap_filter",
+        "progress_bar",
+        "provenance",
+        "stats",
+    },
+    {"results", "selection", "interface"},
     {"scenario", "analysis", "packetdrill"},
     {"real_time", "joining"},
     {"fetching", "fitting", "study"},
     {"experiments"},
     {"plots"},
     {"exchange", "explanation"},
-    {"report", "doctor"},
+    {"report", "doctor", "judge"},
+    {"serve"},
     {"cli"},
 )
 """From the lowest to the highest. Packages of one layer do not import each other."""
 
 LATE: Final = {"cli", "study/checks.py"}
-"""What may import modules of ours inside functions: commands, and the checks of studies, which need Arrow."""
+"""Modules that may import ours inside functions: commands, and the checks of studies, which need Arrow."""
 
 ROOT: Final = Path(lasthop.__file__).parent
 MODULES: Final = sorted(path for path in ROOT.rglob("*.py") if "library" not in path.parts)

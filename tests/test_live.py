@@ -74,6 +74,34 @@ def test_what_people_read_of_a_live_run_has_no_datagrams(lasthop: Lasthop) -> No
 
 
 @POSSIBLE
+def test_links_of_a_run_with_a_name_are_changed_while_it_runs(lasthop: Lasthop, tmp_path: Path) -> None:
+    name = f"lab{os.getpid()}"
+    out = tmp_path / "changed"
+    words = ["live", "quickstart", "--name", name, "--set", 'flows.download.bytes="1 MB"', "--out", str(out)]
+    with subprocess.Popen([sys.executable, "-m", "lasthop", *words], stdout=subprocess.DEVNULL) as running:
+        until = time.monotonic() + 30
+        while lasthop("set", name, "links.lasthop.down.rate=8 Mbit/s").status != 0:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        refused = lasthop("set", name, "hosts.server.profile=reno")
+        assert refused.status == 2
+        assert "only keys of links" in refused.err
+        assert running.wait(60) == 0
+    summary = json.loads((out / "run.json").read_text())["summary"]
+    assert [change["set"] for change in summary["changes"]] == [["links.lasthop.down.rate=8 Mbit/s"]]
+    assert summary["flows"][0]["completed"]
+    gone = lasthop("set", name, "links.lasthop.down.rate=1 Mbit/s")
+    assert gone.status == 2
+    assert "lasthop live FILE --name" in gone.err
+
+
+def test_a_name_is_of_one_run(lasthop: Lasthop) -> None:
+    refused = lasthop("live", "quickstart", "--name", "lab", "--repeat", "2")
+    assert refused.status == 2
+    assert "is of one run" in refused.err
+
+
+@POSSIBLE
 def test_a_topology_of_a_few_lines_runs_between_kernels_too(lasthop: Lasthop) -> None:
     live = lasthop("live", "topology-chain", "--set", 'flows.download.bytes="20 kB"', "--json")
     assert live.status == 0, live.err

@@ -1,4 +1,4 @@
-"""What kernels leave to devices: streams and datagrams arrive as they were sent, whatever a link does to packets."""
+"""Work that kernels leave to devices: streams and datagrams arrive as sent, whatever a link does to packets."""
 
 from __future__ import annotations
 

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from lasthop.errors import InputError
 from lasthop.packetdrill import run_script
 
 SCRIPTS = Path(__file__).parent.parent / "scripts" / "packetdrill"
@@ -42,7 +45,7 @@ def test_a_failure_tells_line_expected_got_and_what_happened_before() -> None:
 def test_a_call_that_is_not_supported_ends_with_2_and_names_file_line_and_remedy() -> None:
     done = run(SCRIPTS / "refused" / "a_call.pkt")
     assert done.returncode == 2
-    assert "a_call.pkt:3: the system call epoll_create is not supported — use one of socket" in done.stderr
+    assert "a_call.pkt:3: the system call sendfile is not supported — use one of socket" in done.stderr
 
 
 def test_a_script_that_cannot_be_run_stops_no_other(tmp_path: Path) -> None:
@@ -64,7 +67,50 @@ def test_a_profile_that_is_not_there_and_a_file_that_is_not_there_are_refused() 
     assert run(SCRIPTS / "nowhere.pkt").returncode != 0
 
 
-def test_settings_without_a_key_are_said(tmp_path: Path) -> None:
+def test_settings_of_the_machine_are_said_and_those_of_tcp_without_a_key_are_refused(tmp_path: Path) -> None:
     script = tmp_path / "settings.pkt"
-    script.write_text("`sysctl -q net.ipv4.tcp_abc=1`\n 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n")
-    assert run_script(script).notes == ["tcp_abc = 1 has no key in a profile and is left out"]
+    event = " 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+    script.write_text(f"`sysctl -q net.ipv4.ip_forward=1`\n{event}")
+    assert run_script(script).notes == ["ip_forward = 1 has no key in a profile and is left out"]
+    script.write_text(f"`sysctl -q net.ipv4.tcp_abc=1`\n{event}")
+    with pytest.raises(InputError, match="the setting tcp_abc = 1 has no key in a profile"):
+        run_script(script)
+
+
+def test_linux_6_does_as_linux_does() -> None:
+    done = run(SCRIPTS / "linux", "--profile", "linux-6", "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == 0, told
+    assert len(told["scripts"]) == len(list((SCRIPTS / "linux").iterdir()))
+
+
+def test_the_scripts_of_folders_are_run_and_counted_by_folder() -> None:
+    done = run(SCRIPTS, "--profile", "sack-6675")
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.startswith(str(SCRIPTS))}
+    count = {folder: len(list((SCRIPTS / folder).glob("*.pkt"))) for folder in ("fails", "refused")}
+    assert rows[str(SCRIPTS / "fails")] == ["0", str(count["fails"]), "0"]
+    assert rows[str(SCRIPTS / "refused")] == ["0", "0", str(count["refused"])]
+    assert done.returncode == 2
+
+
+def test_a_folder_without_a_script_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert done.returncode == 2
+    assert "has no script" in done.stderr
+
+
+def test_names_that_a_script_leaves_open_are_defined_by_the_command(tmp_path: Path) -> None:
+    script = tmp_path / "open.pkt"
+    script.write_text(" 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = FIRST\n")
+    assert run(script, "-D", "FIRST=3").returncode == 0
+    assert run(script).returncode == 2
+    wrong = run(script, "-D", "FIRST")
+    assert wrong.returncode == 2
+    assert "-D FIRST defines no name" in wrong.stderr
+
+
+def test_a_bare_file_name_finds_commands_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "defaults.sh").write_text("sysctl -q net.ipv4.ip_forward=1\n")
+    (tmp_path / "bare.pkt").write_text("`./defaults.sh`\n 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n")
+    monkeypatch.chdir(tmp_path)
+    assert run_script("bare.pkt").notes == ["ip_forward = 1 has no key in a profile and is left out"]

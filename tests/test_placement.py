@@ -1,4 +1,4 @@
-"""Where the parts of a scenario are, and how ssh is called to get there: what needs no machine."""
+"""Placement of the parts of a scenario, and the calls of ssh, as far as they need no machine."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_text_and_mapping_give_the_scenario_of_the_file(tmp_path: Path) -> None:
 
 
 def test_ecn_costs_nothing_where_nothing_is_marked() -> None:
-    """What is shipped is compiled with all optimisations, unlike the tests in Rust."""
+    """The shipped build has all optimisations, unlike the tests in Rust."""
     plain, marking = (
         lasthop.run(TEXT.replace('profile = "cubic"', f'profile = "{profile}"')).summary["flows"][0]["elapsed_s"]
         for profile in ("sack-6675", "sack-ecn")

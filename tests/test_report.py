@@ -12,11 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+import framed
 from command import Lasthop
-from lasthop.report.packing import Packer
+from lasthop.plots.delivery import flight, round_trips
+from lasthop.plots.flow import FlowTables
+from lasthop.plots.queue_lengths import read_queues, worth_drawing
+from lasthop.report.page import report_data
+from lasthop.results import open_run
 
 RECORDED = "record.tables=['segments','tcp','packets','queue']"
 
@@ -40,14 +43,6 @@ def unpacked(text: str, place: dict[str, int]) -> list[int]:
     return numbers
 
 
-@given(st.lists(st.lists(st.integers(-(2**52), 2**52), max_size=40), max_size=4))
-def test_columns_come_back_as_they_were_packed(columns: list[list[int]]) -> None:
-    packer = Packer()
-    places = [packer.add(np.array(column, dtype=np.int64)) for column in columns]
-    text = packer.text()
-    assert [unpacked(text, place) for place in places] == columns
-
-
 @pytest.fixture
 def results(lasthop: Lasthop, tmp_path: Path) -> list[Path]:
     """Two runs of one scenario."""
@@ -56,6 +51,33 @@ def results(lasthop: Lasthop, tmp_path: Path) -> list[Path]:
         ended = lasthop("run", "quickstart", "--seed", seed, "--set", RECORDED, "--out", folder)
         assert ended.status == 0, ended.err
     return folders
+
+
+def test_the_view_has_what_the_pictures_draw(results: list[Path]) -> None:
+    """Two programs read the tables, in Rust for the page and in Python for `lasthop plot`."""
+    index, columns = report_data([open_run(folder) for folder in results])
+    for view, folder in zip(index["runs"], results, strict=True):
+        run = open_run(folder)
+        (seen,), flow = view["flows"], FlowTables(run, "download")
+        sent, acks, in_flight, (at, trips) = flow.sent(), flow.acks(), flight(flow), round_trips(flow)
+        drops = flow.drops(sent)
+        pairs = [
+            (seen["sent"]["time"], 1e9 * sent.time),
+            (seen["sent"]["end"], sent.end),
+            (seen["acks"]["edge"], acks.edge),
+            (seen["acks"]["duplicate"], acks.duplicate),
+            (seen["sacks"]["start"], flow.sacks().start),
+            (seen["flight"]["bytes"], in_flight.bytes),
+            (seen["roundTrips"]["time"], 1e9 * at),
+            (seen["roundTrips"]["value"], 1e9 * trips),
+            (seen["drops"]["offset"], drops.offset[np.argsort(drops.time, kind="stable")]),
+        ]
+        for queue in worth_drawing(read_queues(run))[0]:
+            (drawn,) = (each for each in view["queues"] if each["name"] == queue.name)
+            pairs += [(drawn["packets"], queue.packets), (drawn["drops"]["behind"], queue.drop_behind)]
+        for packed, drawn in pairs:
+            assert unpacked(columns, packed) == np.rint(drawn).astype(np.int64).tolist()
+            assert packed["count"] > 0
 
 
 def report(lasthop: Lasthop, *arguments: object) -> None:
@@ -94,7 +116,7 @@ def test_a_browser_draws_every_panel_of_a_run(lasthop: Lasthop, results: list[Pa
     assert "data-ready=" in document
     sent = lasthop("run", "quickstart", "--seed", 1, "--json").json["flows"][0]["segments_sent"]
     assert f'data-segments="{sent}"' in document
-    for panel in ("Time sequence of download", "Windows of download", "Round trips", "Queue of link lasthop.down"):
+    for panel in ("Time sequence of download", "Congestion of download", "Round trips", "Queue of link lasthop.down"):
         assert panel in document
     assert document.count("<canvas") >= 4
 
@@ -133,7 +155,7 @@ def test_the_story_of_every_flow_can_be_unfolded_and_bbr_has_its_rates(lasthop: 
         assert f"What happened to {flow}" in document
     assert document.count("<details") == 2
     assert document.count("<details open") == 1
-    assert "Rates of first" in document
+    assert "pacing rate (right)" in document
     assert "ssthresh" not in re.sub(r"<script.*?</script>", "", document, flags=re.DOTALL)
 
 
@@ -167,6 +189,45 @@ def test_a_folder_of_results_is_a_page_of_all_and_others_name_them(lasthop: Last
         assert lasthop("run", "quickstart", "--out", f"results/fetch/{name}").status == 0
     assert lasthop("report", "results/fetch").status == 0
     assert (tmp_path / "results" / "fetch" / "report.html").is_file()
-    refused = lasthop("explain", "results/fetch")
-    assert refused.status == 2
-    assert "results/fetch/delayed, results/fetch/taba" in refused.err
+    explained = lasthop("explain", "results/fetch")
+    assert explained.status == 0
+    assert "results/fetch has 2 results" in explained.err
+
+
+def many(path: Path, connections: int) -> Path:
+    """Write a capture of some connections, each with one timeout, and the last with three."""
+    frames = []
+    for number in range(connections):
+        ends = (bytes([10, 1, number >> 8, number & 255]), framed.SERVER)
+        for time, up, segment in framed.segments(ends):
+            packet = framed.ipv4(*(ends if up else ends[::-1]), 6, segment)
+            frames.append((time + 0.001 * number, framed.ethernet(0x0800, packet)))
+            if number == connections - 1 and time == 0.43:
+                frames += [(time + wait, framed.ethernet(0x0800, packet)) for wait in (0.01, 0.02)]
+    return framed.write(path, framed.ETHERNET, sorted(frames, key=lambda frame: frame[0]))
+
+
+def test_the_page_of_a_capture_says_what_it_is_of_and_has_the_worst_first(lasthop: Lasthop, tmp_path: Path) -> None:
+    assert lasthop("analyze", many(tmp_path / "some.pcap", 70), "--out", "r").status == 0
+    report(lasthop, "r")
+    page = (tmp_path / "r" / "report.html").read_text()
+    (text,) = re.findall(r'<script type="application/json" id="index">(.*?)</script>', page, re.DOTALL)
+    (run,) = json.loads(text.replace("<\\/", "</"))["runs"]
+    assert run["capture"]["connections"] == 70
+    assert run["capture"]["file"] == "some.pcap"
+    assert run["capture"]["places"] == {"near the sender": 70}
+    flows = run["summary"]["flows"]
+    assert flows[0]["flow"].startswith("10.1.0.69:")
+    assert [flow["retransmissions"] for flow in flows[:2]] == [3, 1]
+    assert run["flows"][0]["name"] == flows[0]["flow"]
+    assert len(run["flows"]) == 60
+    assert run["flows"][0]["stories"][0]["facts"]
+
+
+def test_a_browser_shows_the_connections_of_a_capture(lasthop: Lasthop, tmp_path: Path) -> None:
+    assert lasthop("analyze", many(tmp_path / "some.pcap", 70), "--out", "r").status == 0
+    report(lasthop, "r")
+    shown = in_chromium(tmp_path / "r" / "report.html")
+    assert "70 of 70 connections" in shown
+    assert "seed" not in re.sub(r"<script.*?</script>", "", shown, flags=re.DOTALL)
+    assert "In flight of" in shown

@@ -117,6 +117,17 @@ with whole_folder(Path(sys.argv[1])) as partial:
 """
 
 
+def test_a_write_that_fails_leaves_no_folder_above_it(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    target = tmp_path / "kept" / "above" / "result"
+    with pytest.raises(ZeroDivisionError), whole_folder(target):
+        raise ZeroDivisionError
+    assert list(tmp_path.rglob("*")) == [tmp_path / "kept"]
+    with whole_folder(target):
+        pass
+    assert target.is_dir()
+
+
 def test_a_killed_writer_leaves_no_result_and_the_next_one_clears_up(tmp_path: Path) -> None:
     target = tmp_path / "result"
     killed = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)

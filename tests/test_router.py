@@ -130,7 +130,7 @@ def test_nonsense_is_refused_and_the_router_goes_on(router: Router, lasthop: Las
 def test_a_second_router_of_the_same_name_is_refused(router: Router, lasthop: Lasthop, tmp_path: Path) -> None:
     second = lasthop("router", tmp_path / "link.toml", "--between", router.left, router.right, "--name", router.name)
     assert second.status == 1
-    assert f"a router called {router.name} runs already" in second.err
+    assert f"a router or live run called {router.name} runs already" in second.err
 
 
 def test_a_killed_router_leaves_no_device(router: Router) -> None:
@@ -152,7 +152,7 @@ def test_places_and_routers_that_are_not_there_are_said(lasthop: Lasthop, tmp_pa
     assert "no-such is neither an interface here nor a network namespace" in nowhere.err
     nobody = lasthop("set", "nobody", "links.lasthop.down.rate=1 Mbit/s")
     assert nobody.status == 2
-    assert "no router called 'nobody'" in nobody.err
+    assert "no router or live run called 'nobody'" in nobody.err
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])

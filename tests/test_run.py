@@ -221,7 +221,7 @@ def test_replications_tell_each_measure_with_its_interval(lasthop: Lasthop) -> N
     assert ended.status == 0
     assert ended.json["seeds"] == [1, 2, 3, 4]
     alone = lasthop("run", "gilbert-elliott", "--seed", "3", "--json")
-    assert ended.json["runs"][2] == alone.json, "each run is the one that its seed gives by itself"
+    assert ended.json["runs"][2] == alone.json, "each run equals a single run with its seed"
     (flow,) = ended.json["flows"]
     elapsed = flow["measures"]["elapsed_s"]
     times = [run["flows"][0]["elapsed_s"] for run in ended.json["runs"]]

@@ -49,9 +49,8 @@ def test_quinn_over_gprs_is_shown_beside_tcp(lasthop: Lasthop, tmp_path: Path) -
     kinds = set(run.table("segments")["kind"].to_pylist())
     assert kinds == {"datagram"}
     assert lasthop("plot", str(out), "cwnd", "--out", str(tmp_path / "cwnd.svg")).status == 0
-    tcp = lasthop(
-        "run", "quic-gprs", "--set", "hosts.server.stack=lasthop", "--set", "hosts.phone.stack=lasthop", "--json"
-    )
+    hosts = [f'hosts.{name}={{ profile = "sack-6675" }}' for name in ("server", "phone")]
+    tcp = lasthop("run", "quic-gprs", "--set", hosts[0], "--set", hosts[1], "--json")
     assert only_flow(tcp.json)["completed"]
 
 
@@ -74,12 +73,14 @@ def test_what_stacks_cannot_do_is_refused(lasthop: Lasthop) -> None:
 
 
 def test_web_pages_come_over_quic_and_over_tcp(lasthop: Lasthop) -> None:
-    def pages(stack: str) -> list[dict[str, Any]]:
-        flows = lasthop("run", "web-quic", *of(stack, stack), "--json").json["flows"]
+    def pages(host: str) -> list[dict[str, Any]]:
+        hosts = ("--set", f"hosts.server={host}", "--set", f"hosts.mobile={host}")
+        flows = lasthop("run", "web-quic", *hosts, "--json").json["flows"]
         return [flow for flow in flows if flow["transfers"] > 0]
 
-    assert len(pages("quinn")) == len(pages("lasthop")) == 4
-    assert pages("quinn") == pages("quinn"), "a run repeats"
+    quic, tcp = '{ stack = "quinn" }', '{ profile = "linux-6" }'
+    assert len(pages(quic)) == len(pages(tcp)) == 4
+    assert pages(quic) == pages(quic), "a run repeats"
 
 
 def test_the_stacks_are_listed(lasthop: Lasthop) -> None:

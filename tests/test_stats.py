@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -15,8 +16,10 @@ from lasthop.stats import (
     convergence_time,
     is_narrow,
     jain_index,
+    max_min_index,
     mean_interval,
     median_interval,
+    product_index,
     quantile,
     rate_variation,
     spread,
@@ -125,6 +128,23 @@ def test_an_even_share_is_one(value: float, n: int) -> None:
 @given(SHARES, st.floats(1e-3, 1e3))
 def test_jains_index_has_no_unit(shares: list[float], factor: float) -> None:
     assert jain_index([share * factor for share in shares]) == pytest.approx(jain_index(shares))
+
+
+@pytest.mark.parametrize("index", [max_min_index, product_index])
+def test_indices_of_fairness_are_one_for_an_even_share_and_zero_for_a_starved_connection(
+    index: Callable[[Sequence[float]], float],
+) -> None:
+    assert index([3.0] * 5) == pytest.approx(1)
+    assert index([0.0, 4.0, 4.0]) == 0
+    assert index([0.0, 0.0]) == 1
+    assert index([1e-300, 2e-300]) == pytest.approx(index([1.0, 2.0]))
+    with pytest.raises(ValueError, match="negative"):
+        index([1.0, -1.0])
+
+
+def test_the_max_min_index_looks_at_the_smallest_and_the_product_at_all() -> None:
+    assert max_min_index([1.0, 2.0, 3.0]) == pytest.approx(0.5)
+    assert product_index([1.0, 4.0]) == pytest.approx(2 / 2.5)
 
 
 def test_jains_index_of_one_taking_all_is_one_over_n() -> None:

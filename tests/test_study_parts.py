@@ -274,7 +274,7 @@ def test_a_quotient_is_taken_seed_by_seed() -> None:
 
 
 def seeds_after(numerator: list[float], denominator: list[float]) -> dict[str, int] | None:
-    """How many runs each of two cases has where their quotient has become narrow enough, or is to."""
+    """Return the number of runs of each of two cases when their quotient is narrow enough, or should be."""
     study, row = a_study((0,))
     seeds = tuple(range(len(numerator)))
     cases = {name: replace(study.cases["c"], id=name, seeds=seeds) for name in ("over", "under")}
@@ -365,7 +365,7 @@ def test_a_row_that_nobody_published_has_no_published_value() -> None:
 
 
 def a_kind(**more: Any) -> Agreement:
-    return Agreement(**{"kind": "k", "only": {}, "within": 0.0, "or_": 0.0, "runs": None, **more})
+    return Agreement(**{"kind": "k", "only": {}, "within": 0.0, "or_": 0.0, "deviations": 0.0, "runs": None, **more})
 
 
 def test_the_first_kind_that_fits_judges_a_row() -> None:
@@ -388,6 +388,13 @@ def test_a_span_is_widened_and_a_small_count_may_differ_by_a_number() -> None:
     count = {"published": 3, "uncertain": 0, "measured": 1.0}
     assert judged(a_kind(within=0.1, or_=2), count, [1.0])["agrees"] is True
     assert judged(a_kind(within=0.1, or_=1), count, [1.0])["agrees"] is False
+
+
+def test_a_row_may_differ_by_a_number_of_published_deviations() -> None:
+    row = {"published": 53.0, "published_deviation": 2.0, "uncertain": 0, "measured": 56.5}
+    assert judged(a_kind(within=0.01, deviations=2), row, [56.5])["agrees"] is True
+    assert judged(a_kind(within=0.01, deviations=1), row, [56.5])["agrees"] is False
+    assert judged(a_kind(deviations=2), row | {"published_deviation": None}, [56.5])["agrees"] is False
 
 
 def test_what_is_unsure_or_not_published_is_not_judged_and_what_was_not_measured_does_not_agree() -> None:

@@ -1,4 +1,4 @@
-"""What users meet: public names, the stub of the engine, the help of every command."""
+"""The interface for users: public names, the stub of the engine, the help of every command."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import ast
 import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +19,7 @@ from click.testing import CliRunner
 import lasthop
 from lasthop import _native
 from lasthop.catalogue import LIBRARY, Entry, Kind, entries
-from lasthop.cli import cli, main
+from lasthop.cli import _EXTRAS, cli, main
 from lasthop.scenario import RECORD_NOTHING
 
 STUB = Path(lasthop.__file__).parent / "_native.pyi"
@@ -87,6 +89,7 @@ def test_the_stub_has_the_members_of_the_built_class(name: str) -> None:
     node = stub_names()[name]
     assert isinstance(node, ast.ClassDef)
     listed = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+    listed |= {str(member.target.id) for member in node.body if isinstance(member, ast.AnnAssign)}  # type: ignore[union-attr]
     inherited = set(dir(object)) | {"__module__", "__doc__"}
     assert listed == set(vars(getattr(_native, name))) - inherited
 
@@ -108,7 +111,7 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as left:
         main(["fly"])
     assert left.value.code == 2
-    commands = "new, list, show, doctor, run, study, live, packetdrill, shell, fetch, "
+    commands = "new, list, show, convert, doctor, run, study, live, packetdrill, league, stress, check, "
     assert f"The commands are {commands}" in capsys.readouterr().err
 
 
@@ -273,4 +276,27 @@ def test_a_command_that_needs_a_missing_package_names_it(tmp_path: Path) -> None
     for words in ("plot out cwnd", "explain out", "report out", "run quickstart --replications 2"):
         ended = without_heavy_packages(tmp_path, *words.split())
         assert ended.returncode == 1
-        assert "not installed — pip install" in ended.stderr
+        assert "not installed — install the wheel of lasthop with its extra: " in ended.stderr
+        assert ".whl[results]'" in ended.stderr
+
+
+def test_the_wheel_alone_needs_what_runs_need_and_extras_have_the_rest() -> None:
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    assert [re.split("[<>=]", need)[0] for need in project["dependencies"]] == ["click", "rich"]
+    extras = project["optional-dependencies"]
+    assert set(_EXTRAS.values()) | {"cluster", "stress"} == set(extras)
+    assert all("lasthop[results]" in needs for extra, needs in extras.items() if extra != "results")
+
+
+@pytest.mark.parametrize("command", ["live", "live-part", "shell", "fetch", "serve-file", "router", "set"])
+def test_elsewhere_than_on_linux_commands_of_real_time_say_so(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    ended = CliRunner().invoke(cli, [command, "--help"])
+    assert ended.exit_code == 2
+    assert f"lasthop {command} runs in real time and needs Linux; this system is darwin" in ended.output
+    assert "lasthop run" in ended.output
+
+
+def test_virtual_time_is_offered_on_every_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert CliRunner().invoke(cli, ["run", "--help"]).exit_code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -11,7 +12,10 @@ import pytest
 
 import lasthop
 from command import Lasthop
-from lasthop.experiments.sweeps import axis_of, parse_axis
+from lasthop import _native, sweep
+from lasthop.errors import RunError
+from lasthop.experiments.journal import JOURNAL_FILE
+from lasthop.experiments.sweeps import Case, axis_of, parse_axis
 from lasthop.experiments.totals import Rivals, rivals_of
 from lasthop.plots.sweep import draw_sweep, key_in_words
 from small_study import BASE
@@ -215,3 +219,66 @@ def test_a_key_that_is_set_and_varied_is_refused(lasthop: Lasthop) -> None:
     ended = lasthop("run", "quickstart", "--set", f"{LIMIT}=7 packets", "--sweep", f"{LIMIT}=7 packets,20 packets")
     assert ended.status == 2
     assert f"{LIMIT} is varied by --sweep as well" in ended.err
+
+
+LIMITS = {LIMIT: ["7 packets", "20 packets", "50 packets"]}
+
+
+class StoppedHereError(Exception):
+    """Raised in the middle of a sweep."""
+
+
+def stop(_: Case) -> None:
+    raise StoppedHereError
+
+
+def test_a_stopped_sweep_continues_with_the_runs_that_are_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "grid"
+    with pytest.raises(StoppedHereError):
+        sweep("quickstart", LIMITS, jobs=1, folder=folder, ended=stop)
+    journal = folder / JOURNAL_FILE
+    known = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert len(known) == 2
+    known[1]["summary"]["flows"][0]["retransmissions"] = 1234
+    # A kill can leave a line that is not whole.
+    journal.write_text("".join(json.dumps(line) + "\n" for line in known) + '{"case": "ab')
+    done = []
+    found = sweep("quickstart", LIMITS, jobs=1, folder=folder, ended=lambda case: done.append(case.values))
+    assert found.cases[0].measures["retransmissions"].mean == 1234
+    whole = sweep("quickstart", LIMITS)
+    assert [case.summaries for case in found.cases[1:]] == [case.summaries for case in whole.cases[1:]]
+    assert done == [("7 packets",), ("20 packets",), ("50 packets",)]
+    found.write(folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["sweep.json", "sweep.parquet", "sweep.svg"]
+
+
+def test_a_failed_run_stops_no_other_and_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = _native.run_batch
+
+    def second_fails(cases: Any, runs: Any, jobs: int, finished: Any) -> None:
+        batch(cases, runs, jobs, lambda ended: finished([(n, OSError("full") if n == 1 else run) for n, run in ended]))
+
+    folder = tmp_path / "grid"
+    with monkeypatch.context() as patched:
+        patched.setattr(_native, "run_batch", second_fails)
+        with pytest.raises(RunError, match="limit=20 packets, seed 1: full"):
+            sweep("quickstart", LIMITS, folder=folder)
+    repeated: list[tuple[int, int]] = []
+
+    def noting(cases: Any, runs: Any, jobs: int, finished: Any) -> None:
+        repeated.extend(runs)
+        batch(cases, runs, jobs, finished)
+
+    monkeypatch.setattr(_native, "run_batch", noting)
+    assert len(sweep("quickstart", LIMITS, folder=folder).cases) == 3
+    assert repeated == [(1, 1)]
+
+
+def test_a_sweep_whose_first_run_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_fail(_cases: Any, _runs: Any, _jobs: int, finished: Any) -> None:
+        finished([(number, OSError("full")) for number in range(3)])
+
+    monkeypatch.setattr(_native, "run_batch", all_fail)
+    with pytest.raises(RunError, match="2 more runs failed"):
+        sweep("quickstart", LIMITS, folder=tmp_path / "grid")
+    assert list(tmp_path.iterdir()) == []

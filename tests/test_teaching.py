@@ -61,3 +61,31 @@ def test_in_dualpi2_prague_and_cubic_share_and_only_cubic_loses() -> None:
 def test_incast_over_a_short_queue_causes_timeouts_and_a_long_one_none() -> None:
     assert total(flows("teach-incast"), "timeouts") > 0
     assert total(flows("teach-incast", 'links.port.down.queue.limit="2000 packets"'), "timeouts") == 0
+
+
+def test_acks_that_are_lost_cost_little_and_data_that_are_lost_much() -> None:
+    without = "links.home.up.errors.probability=0"
+    whole = flows("teach-ack-loss", without)["download"]["elapsed_s"]
+    acks_lost = flows("teach-ack-loss")["download"]["elapsed_s"]
+    data_lost = flows("teach-ack-loss", without, "links.home.down.errors.probability=0.01")["download"]["elapsed_s"]
+    assert acks_lost < 1.1 * whole
+    assert data_lost > 5 * whole
+
+
+def test_f_rto_and_eifel_take_a_spurious_timeout_back() -> None:
+    reno = flows("teach-spurious-timeout")
+    assert total(reno, "unnecessary_retransmissions") == total(reno, "retransmissions") > 50
+    for profile in ("frto", "eifel"):
+        found = flows("teach-spurious-timeout", *(f"hosts.{host}.profile={profile}" for host in ("server", "phone")))
+        assert 1 <= total(found, "retransmissions") <= 3
+        assert total(found, "spurious_timeouts") >= 1
+
+
+def test_the_schedulers_of_a_cell_trade_the_sum_for_fairness() -> None:
+    def received(scheduler: str) -> list[int]:
+        found = flows("teach-cell", f"links.radio.cell.scheduler={scheduler}")
+        return [int(flow["bytes"]) for flow in found.values()]
+
+    fair, greedy = received("proportional-fair"), received("max-rate")
+    assert sum(greedy) > sum(fair)
+    assert min(greedy) < 0.5 * min(fair)

@@ -1,15 +1,16 @@
-// Bundles the viewer into the Python package: viewer.js and viewer.css, which every report carries inside.
+// Bundles the pages into the Python package: viewer.js and viewer.css, which every report carries inside, and the page
+// of `lasthop serve`.
+import { copyFile, mkdir } from "node:fs/promises";
+
 import { build } from "esbuild";
 
-const target = process.argv[2] ?? "../python/lasthop/report";
+import { common, laboratory } from "./bundle.mjs";
 
-await build({
-  entryPoints: { viewer: "src/main.ts" },
-  bundle: true,
-  format: "iife",
-  target: "es2022",
-  minify: true,
-  legalComments: "inline",
-  outdir: target,
-  logLevel: "warning",
-});
+const target = process.argv[2] ?? "../python/lasthop";
+
+await build({ ...common, entryPoints: { viewer: "src/main.ts" }, outdir: `${target}/report` });
+
+const page = `${target}/serve/page`;
+await mkdir(page, { recursive: true });
+await build(laboratory({ laboratory: "src/laboratory/main.ts" }, page));
+for (const file of ["laboratory.html", "icon.svg"]) await copyFile(file, `${page}/${file}`);

@@ -10,7 +10,7 @@ fn main() -> io::Result<()> {
     let mut hash = OFFSET;
     for name in CRATES {
         for file in sources(&crates.join(name).join("src"))? {
-            // Each file by itself: a folder would report changed tests too. A new file comes with a line in an old one.
+            // Each file separately: a folder would report changed tests too. A new file adds a line to an existing one.
             println!("cargo::rerun-if-changed={}", file.display());
             let place = file.strip_prefix(&crates).unwrap_or(&file).to_string_lossy().into_owned();
             hash = add(add(hash, place.as_bytes()), &fs::read(&file)?);

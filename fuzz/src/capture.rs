@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 
-use analysis::Survey;
+use analysis::{Frames, Selection, Survey};
+use wire::pcapng::Section;
 
 /// Reads the bytes as a capture, diagnoses the flows in it, and analyses it as `lasthop analyze` and `fit` do.
 pub fn run(bytes: &[u8]) {
@@ -18,7 +19,10 @@ pub fn run(bytes: &[u8]) {
 
 /// The rows of both tables are the same packets.
 fn analyze(bytes: &[u8]) {
-    let open = || wire::capture::open(bytes).expect("it was opened before");
+    let open = || {
+        let reader = wire::capture::open(bytes).expect("it was opened before");
+        Frames::new([reader], Selection::default())
+    };
     let survey = Survey::read(open());
     let report = survey.report();
     assert!(report.length_s >= 0.0);
@@ -28,4 +32,7 @@ fn analyze(bytes: &[u8]) {
         Ok::<(), Infallible>(())
     });
     assert_eq!(analysis::packets(open()).num_rows(), rows);
+    let mut annotated = Vec::new();
+    analysis::annotate(open(), &survey, &mut annotated, &Section::default())
+        .expect("memory takes everything");
 }

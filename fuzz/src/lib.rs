@@ -10,6 +10,8 @@ pub mod capture;
 mod config;
 pub mod endpoint;
 pub mod flow;
+pub mod framing;
+pub mod netlink;
 pub mod packet;
 pub mod pair;
 mod peer;
@@ -25,11 +27,13 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "endpoint", run: endpoint::run },
     Target { name: "pair", run: pair::run },
     Target { name: "scenario", run: scenario::run },
     Target { name: "packet", run: packet::run },
     Target { name: "capture", run: capture::run },
     Target { name: "flow", run: flow::run },
+    Target { name: "framing", run: framing::run },
+    Target { name: "netlink", run: netlink::run },
 ];

@@ -13,6 +13,7 @@ static SEARCH: LazyLock<Search> = LazyLock::new(|| Search::new([repository()]));
 /// for some thousand instants.
 pub fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    upgrade(text);
     let nothing: [&str; 0] = [];
     let file = repository().join("scenarios").join("fuzz.toml");
     let Ok(resolved) = ::scenario::parse(text, file, &nothing, None, &SEARCH) else { return };
@@ -21,6 +22,13 @@ pub fn run(bytes: &[u8]) {
     let spec = resolved.to_spec().expect("a resolved scenario is a specification");
     if let Ok(mut world) = World::new(spec) {
         advance(&mut world);
+    }
+}
+
+/// Converts the text to the form of this version; what is converted needs no second conversion.
+fn upgrade(text: &str) {
+    if let Ok(Some(new)) = ::scenario::upgrade("fuzz.toml", text) {
+        assert_eq!(::scenario::upgrade("fuzz.toml", &new), Ok(None));
     }
 }
 

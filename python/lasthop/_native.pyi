@@ -6,6 +6,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
+from lasthop.analysis import Notable
+from lasthop.errors import InputError
+from lasthop.selection import Selection
+
 SOURCES: str
 """A fingerprint of the sources that the processes of one real-time run must have in common."""
 __version__: str
@@ -38,11 +42,22 @@ class Run:
     def captures(self) -> dict[str, bytes]: ...
     def table(self, name: str) -> Table: ...
 
-def load_scenario(source: str, library: str, overrides: Sequence[str] = ..., seed: int | None = None) -> Scenario: ...
+def load_scenario(
+    source: str, library: str, overrides: Sequence[str] = ..., seed: int | None = None, allow_code: bool = False
+) -> Scenario: ...
 def parse_scenario(
-    text: str, source: str, library: str, overrides: Sequence[str] = ..., seed: int | None = None
+    text: str,
+    source: str,
+    library: str,
+    overrides: Sequence[str] = ...,
+    seed: int | None = None,
+    allow_code: bool = False,
 ) -> Scenario: ...
 def check_virtual_time(source: str, text: str | None, library: str, overrides: Sequence[str] = ...) -> None: ...
+def unread(
+    source: str, text: str | None, library: str, overrides: Sequence[str], of_file: bool
+) -> list[InputError]: ...
+def upgrade(text: str, source: str) -> str | None: ...
 def run(
     resolved_json: str,
     record: Mapping[str, Sequence[str]] | None = None,
@@ -57,8 +72,14 @@ def run_batch(
     finished: Callable[[list[tuple[int, Run | Exception | None]]], Iterable[int]],
 ) -> None: ...
 def write_table(table: object, path: str | PathLike[str]) -> None: ...
-def analyze(capture: str | PathLike[str], segments: str | PathLike[str] | None = None) -> str: ...
-def capture_packets(capture: str | PathLike[str]) -> Table: ...
+def viewed_columns() -> dict[str, list[str]]: ...
+def run_view(tables: Mapping[str, object], known: str, offset: int) -> tuple[str, bytes]: ...
+def explanations(tables: Mapping[str, object], flow: str | None, known: str) -> str: ...
+def analyze(
+    chosen: Selection, segments: str | PathLike[str] | None = None, annotated: str | PathLike[str] | None = None
+) -> str: ...
+def analyze_as_it_comes(chosen: Selection, each: Callable[[Notable], None]) -> str: ...
+def capture_packets(chosen: Selection) -> Table: ...
 def link_trace(resolved_json: str, link: str, seconds: float) -> str: ...
 def load_study(source: str, library: str, wanted: Sequence[str] = ()) -> str: ...
 def study_parts(source: str, library: str) -> list[tuple[Path, list[str]]]: ...
@@ -69,6 +90,7 @@ def live(
     progress: Callable[[float], None] | None = None,
     machines: Sequence[tuple[str, str, int | None, Sequence[str]]] = ...,
     streams: tuple[int, int] = ...,
+    watched: tuple[str, str | None, str, str, Sequence[str], int | None, Callable[[str], None]] | None = None,
 ) -> Run: ...
 def live_part(streams: tuple[int, int]) -> None: ...
 def fetch(
@@ -94,6 +116,7 @@ def router(
 def serve(
     resolved_jsons: Sequence[str],
     port: int,
+    bind: bytes,
     path: str,
     command: Sequence[str],
     name: str,
@@ -108,9 +131,36 @@ def shell(
     name: str,
     announce: Callable[[str], None],
 ) -> int: ...
-def packetdrill(text: str, source: str, profile: str, library: str) -> str: ...
+def packetdrill(text: str, source: str, profile: str, library: str, definitions: Mapping[str, str]) -> str: ...
 def schema(kind: Literal["scenario", "study", "profile", "link"]) -> str: ...
 def algorithms() -> str: ...
 def registries() -> str: ...
 def parameters(definition: str) -> str: ...
 def doctor() -> str: ...
+
+class Ack:
+    now: float
+    acked: int
+    segments: int
+    flight: int
+    rtt: float | None
+    marked: int
+    rate: float | None
+    delivered: int | None
+    lost: int
+    in_flight: int | None
+    application_limited: bool
+
+class Congestion:
+    now: float
+    window: int
+    flight: int
+    pipe: int
+    repeated: bool
+
+class Sent:
+    now: float
+    size: int
+    flight: int
+    retransmission: bool
+    application_limited: bool

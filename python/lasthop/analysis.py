@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from lasthop import _native
+from lasthop.congestion_control import of_sender
 from lasthop.errors import InputError
 from lasthop.results import RunResult, open_run
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import write_index
+from lasthop.selection import Selection, select
 
 SEGMENTS_FILE = "segments.parquet"
+
+Capture = str | PathLike[str] | Sequence[str | PathLike[str]]
+"""A capture: one file, or the files of a series in the order of time."""
+
+Notable = tuple[float, int, str, str, str, str | None, int, int]
+"""A notable packet: seconds, frame number, sender, receiver, kind, cause, relative sequence number, bytes."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,7 @@ class Analysis:
 
     path: Path
     report: Mapping[str, Any]
+    chosen: Selection
 
     @property
     def connections(self) -> list[Mapping[str, Any]]:
@@ -43,29 +52,70 @@ class Analysis:
         }
 
 
-def analyze(capture: str | PathLike[str]) -> Analysis:
-    """Analyze a capture, pcap or pcapng. A damaged file is read up to its fault. Raises InputError for other files.
+def analyze(capture: Capture, *, start: float = 0.0, stop: float | None = None, filter: str | None = None) -> Analysis:
+    """Analyze a capture (pcap or pcapng, perhaps in gzip or zstd), or a series of files; a damaged file is read up to
+    its fault.
+
+    Only frames from `start` to `stop` seconds after the first, that match a filter of libpcap's language, are read.
+    Raises InputError for other files, or a filter that cannot be compiled.
 
     >>> import lasthop
     >>> len(lasthop.analyze("results/quickstart/capture-server.pcapng").connections)
     1
     """
-    path = _capture_path(capture)
-    return Analysis(path, json.loads(_native.analyze(path)))
+    return analyze_selection(select(_files(capture), start=start, stop=stop, filter=filter))
 
 
-def analyze_to_folder(capture: str | PathLike[str], folder: Path) -> RunResult:
+def analyze_selection(chosen: Selection) -> Analysis:
+    """Analyze the chosen frames. Raises InputError as `analyze` does."""
+    return Analysis(chosen.files[0], _report(_native.analyze(chosen)), chosen)
+
+
+def analyze_as_it_comes(chosen: Selection, each: Callable[[Notable], None]) -> Analysis:
+    """Analyze the chosen frames, of standard input without a file, and call `each` with every notable packet."""
+    path = chosen.files[0] if chosen.files else Path("-")
+    return Analysis(path, _report(_native.analyze_as_it_comes(chosen, each)), chosen)
+
+
+def _report(text: str) -> dict[str, Any]:
+    """Return a report with the congestion control of each sender."""
+    report: dict[str, Any] = json.loads(text)
+    for connection in report["connections"]:
+        for side, sender in enumerate(connection["senders"]):
+            seen = connection["place"]["place"] if side == connection["bulk_sender"] else "unknown"
+            sender["congestion_control"] = of_sender(sender["window_shape"], seen).to_json()
+    return report
+
+
+def analyze_to_folder(capture: Capture | Selection, folder: Path) -> RunResult:
     """Read a capture and write it as a result folder: the table `segments`, and `run.json`.
 
     Raises InputError if it is no capture or has no TCP, or if the folder exists and is not an earlier result.
     """
-    path = _capture_path(capture)
+    chosen = capture if isinstance(capture, Selection) else select(_files(capture))
+    path = chosen.files[0]
     with whole_folder(folder) as partial:
-        found = Analysis(path, json.loads(_native.analyze(path, partial / SEGMENTS_FILE)))
+        found = Analysis(path, _report(_native.analyze(chosen, partial / SEGMENTS_FILE)), chosen)
         if not found.connections:
             raise InputError("has no TCP connection", file=str(path), help="see what `tshark -r` says is in it")
         write_index(partial, found.summary(), "", {"capture": str(path), "report": found.report})
     return open_run(folder)
+
+
+def annotate(capture: Capture | Selection, out: str | PathLike[str]) -> None:
+    """Write the frames of a capture as a pcapng file with the verdict on each packet as its comment, for Wireshark.
+
+    Raises InputError if it is no capture, or if the file exists.
+    """
+    target = Path(out)
+    if target.exists():
+        raise InputError("exists, and is not overwritten", file=str(target), help="choose another name")
+    chosen = capture if isinstance(capture, Selection) else select(_files(capture))
+    _native.analyze(chosen, None, target)
+
+
+def _files(capture: Capture) -> Sequence[str | PathLike[str]]:
+    return [capture] if isinstance(capture, str | PathLike) else list(capture)
 
 
 def remarks(report: Mapping[str, Any]) -> Iterator[str]:
@@ -74,22 +124,14 @@ def remarks(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"read up to a fault: {report['error']}"
     for point in report["points"]:
         name = f"{point['name']}: " if point["name"] else ""
+        for what, frames in point["not_ip"].items():
+            yield f"{name}{frames} frames skipped: {what}"
         for key, words in (
-            ("not_ip", "frames without an IP packet, or of a link type that is not known"),
-            ("not_tcp", "packets that are no TCP, or parts of fragmented ones"),
+            ("not_tcp", "packets that are no TCP"),
             ("unreadable", "IP packets that could not be read"),
         ):
             if point[key]:
                 yield f"{name}{point[key]} {words}"
-
-
-def _capture_path(capture: str | PathLike[str]) -> Path:
-    path = Path(capture)
-    if path.is_dir():
-        raise InputError("is a folder, not a capture", file=str(path), help="name a pcap or pcapng file")
-    if not path.exists():
-        raise InputError("there is no such file", file=str(path), help="name a pcap or pcapng file")
-    return path
 
 
 def flow_of(connection: Mapping[str, Any]) -> dict[str, Any]:

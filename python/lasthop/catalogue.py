@@ -39,7 +39,7 @@ def file_of(kind: Kind, given: str | Path) -> Path:
 
 
 _FILES: Final[dict[str, str]] = {"studies": "*/study.toml", "scripts": "*.pkt", "documents": "**/*.md"}
-"""What the files of a kind are called, where that is not NAME.toml."""
+"""File names of a kind that differ from NAME.toml."""
 
 
 def _name(kind: Kind, path: Path) -> str:
@@ -49,8 +49,8 @@ def _name(kind: Kind, path: Path) -> str:
 def _summary(path: Path) -> str:
     """Return a file's `summary`, a study's `title`, the first comment of a script, or the heading of a document."""
     if path.suffix != ".toml":
-        return path.read_text().partition("\n")[0].lstrip("/# ")
+        return path.read_text("utf-8").partition("\n")[0].lstrip("/# ")
     import tomllib
 
-    keys = tomllib.loads(path.read_text())
+    keys = tomllib.loads(path.read_text("utf-8"))
     return str(keys.get("summary") or keys.get("title") or "")

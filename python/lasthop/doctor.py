@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TypedDict
 
 from lasthop import _native
+from lasthop.extras import remedy_of
 from lasthop.real_time.calibration import calibration
 from lasthop.real_time.live import remove_left_folders
+from lasthop.system import has_real_time
 
 
 class Check(TypedDict):
@@ -21,6 +24,9 @@ class Check(TypedDict):
 
 def checks() -> list[Check]:
     """Return the checks of everything that some command needs. Removes folders that killed live runs left."""
+    if not has_real_time():
+        says = f"runs in real time need Linux; this system is {sys.platform}"
+        return [Check(check="real time", ok=False, says=says, remedy=None), _fonts()]
     remove_left_folders()
     found: list[Check] = json.loads(_native.doctor())
     return [*found, _calibration(), _fonts()]
@@ -41,7 +47,7 @@ def _fonts() -> Check:
         from matplotlib import font_manager
     except ModuleNotFoundError:
         says = "Matplotlib is not installed, so there are no pictures"
-        return Check(check="fonts", ok=False, says=says, remedy="pip install matplotlib")
+        return Check(check="fonts", ok=False, says=says, remedy=remedy_of("results"))
     installed = {font.name for font in font_manager.fontManager.ttflist}
     for family in FONT_FAMILIES:
         if family in installed:

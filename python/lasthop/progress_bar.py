@@ -14,7 +14,7 @@ Tick = Callable[[int, int], None]
 
 @contextmanager
 def telling(tick: Tick | None, *, progress: bool, words: str = "runs") -> Iterator[Tick]:
-    """Yield the function to call after each run: the caller's, and with `progress` one that also moves a bar."""
+    """Yield the function to call after each run: the caller's; with `progress`, a function that also moves a bar."""
     told = tick or (lambda _done, _all: None)
     if not progress:
         yield told

@@ -1,4 +1,4 @@
-"""What made a result: versions, the engine's build, the machine. Nothing here changes from one run to the next."""
+"""Provenance of a result: versions, the engine's build, the machine. It is equal for all runs of a build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""List lines of Rust and Markdown that are longer than 120 columns.
+"""List lines of Rust, of Markdown and of the pages in `web` that are longer than 120 columns.
 
     python scripts/checks/line_lengths.py [--wrap] [PATH…]
 
@@ -20,19 +20,22 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LONGEST = 120
 UNBREAKABLE = re.compile(r"https?://|^\S{100,}$")
 STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+PAGES = ("ts", "svelte", "js", "mjs", "css")
+"""Kinds of files of the pages; Prettier does not break comments and texts."""
 GENERATED = ("docs/reference/",)
 """Written by `make record`, a paragraph a line."""
 
 
 def files() -> list[str]:
-    """Return the Rust and Markdown files that git knows, generated ones apart."""
-    listed = subprocess.run(["git", "ls-files", "*.rs", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True)
+    """Return the Rust and Markdown files and those of the pages that git knows, generated ones apart."""
+    patterns = ["*.rs", "*.md", *(f"web/*.{kind}" for kind in PAGES)]
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, check=True, capture_output=True, text=True)
     return [name for name in listed.stdout.splitlines() if not name.startswith(GENERATED) and (ROOT / name).is_file()]
 
 
 def offenders(name: str, text: str) -> Iterator[tuple[int, int]]:
     """Yield number and length of each line that is too long."""
-    lines = of_markdown(text) if name.endswith(".md") else of_rust(text)
+    lines = {".md": of_markdown, ".rs": of_rust}.get(Path(name).suffix, of_anything)(text)
     for number, line in lines:
         if len(line) > LONGEST and not UNBREAKABLE.search(line):
             yield number, len(line)
@@ -56,6 +59,11 @@ def of_rust(text: str) -> Iterator[tuple[int, str]]:
             continue
         if comment or '"' not in code:
             yield number, line
+
+
+def of_anything(text: str) -> Iterator[tuple[int, str]]:
+    """Yield all lines, with their numbers."""
+    yield from enumerate(text.splitlines(), start=1)
 
 
 PARAGRAPH = re.compile(r"^(?P<prefix>\s*(?://[/!]?\s)?\s*)(?P<item>(?:[-*]|\d+\.)\s+)?(?P<words>.*)$")

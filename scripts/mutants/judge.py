@@ -1,4 +1,4 @@
-"""Which mutants each test program reaches, and whether its tests catch them."""
+"""Determines the mutants that each test program reaches, and whether its tests catch them."""
 
 from __future__ import annotations
 

@@ -65,11 +65,11 @@ class Mutation:
     function: str
     change: str
     occurrence: int = 1
-    """Which of the equal changes of the functions of this name in the file it is."""
+    """Index among equal changes of functions of this name in the file."""
 
     @property
     def name(self) -> str:
-        """What it changes, in words that stay the same when lines are added elsewhere."""
+        """Description of the change, which stays the same when lines are added elsewhere."""
         again = f" ({self.occurrence})" if self.occurrence > 1 else ""
         return f"{self.path}: {self.function}: {self.change}{again}"
 

@@ -15,7 +15,7 @@ ROUND_NS = 2_000_000_000
 """Section 3.1: 1 s added each way."""
 NS = 1e9
 NEXT_TO_NOTHING = 0.01
-"""What "next to nothing" and "no acceleration" are taken to be at the most, as a share of the time."""
+"""Upper bound of "next to nothing" and "no acceleration", as a share of the time."""
 
 Row = dict[str, Any]
 

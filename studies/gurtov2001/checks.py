@@ -17,9 +17,9 @@ MSS = 256
 """MTU of the link, 296 bytes, less headers."""
 NS = 1e9
 NEW_RENO = range(130, 171)
-"""What counts as "about half more", in percent."""
+"""Range of "about half more", in percent."""
 MOST_WINDOWS = 1.6
-"""What counts as "about 1.5 windows" of retransmissions."""
+"""Upper bound of "about 1.5 windows" of retransmissions."""
 SEVERAL = 2
 """Copies of each segment that count as several."""
 PAUSE = 4
@@ -63,7 +63,7 @@ def false_fast_retransmit(evidence: Evidence) -> Verdict:
 
 
 def pause_then_progress(evidence: Evidence) -> Verdict:
-    """Claim 4: new data pause after the false fast retransmit, then go on as before."""
+    """Claim 4: new data pause after the false fast retransmit, then continue as before."""
     run = evidence.by("sender")["reno"]
     cut = _events(run, "fast_retransmit")[0]["time_ns"]
     usual, gap, until = _longest_gap(run, cut)
@@ -263,7 +263,7 @@ def careful_needs_the_reset(evidence: Evidence) -> Verdict:
 
 
 def dsack_stops_the_rest(evidence: Evidence) -> Verdict:
-    """Claim 24: D-SACK: go-back-N as ever, but no false fast retransmit and nothing by partial ACKs."""
+    """Claim 24: D-SACK: go-back-N as usual, but no false fast retransmit and nothing by partial ACKs."""
     run = evidence.by("sender")["dsack"]
     outstanding, again = _outstanding(_timeout(run)), _gone_back(run)
     partial = sum(row["cause"] == "partial_ack" for row in _resent(run))

@@ -23,13 +23,13 @@ from lasthop.scenario import Scenario
 from lasthop.study import Case, Evidence, Verdict
 
 RUNS = int(os.environ.get("LASTHOP_KERNEL_RUNS", "6"))
-"""Runs of the kernel in each cell: they tell its own spread."""
+"""Number of the kernel's runs in each cell, which show its own variation."""
 
 AT_A_TIME = threading.Semaphore(int(os.environ.get("LASTHOP_KERNEL_AT_A_TIME", "1")))
-"""Live runs that go on at a time: several disturb each other where the machine has few processors."""
+"""Number of live runs at a time: several disturb each other if the machine has few processors."""
 
 ANSWERS = Path(os.environ.get("LASTHOP_KERNEL_ANSWERS", "results/kernel.jsonl"))
-"""Where the kernel's answers are kept."""
+"""Folder of the kernel's answers."""
 
 ATTEMPTS = 3
 """A run whose clock was late by more than 10 ms is made again, so often at most."""

@@ -28,18 +28,21 @@ SHARE_OF_SEGMENTS = 0.95
 NS_PER_MS = 1e6
 SMALL_BUFFERS = (4, 6)
 LARGE_BUFFERS = (16, 18, 20, 22)
+FREQUENT_ACKS = ("ae", "dal2")
+RARE_ACKS = ("a8l8", "2w")
 
 Times = Mapping[tuple[int, str], float]
 """Seconds that transfers took, by buffer and file."""
 
 
 def slower_and_less_predictable(evidence: Evidence) -> Verdict:
-    """Claim 28: A8L8 and 2W beside A4L4, with the smallest and the largest buffers."""
+    """Claim 28: A8L8 and 2W beside A4L4 with the smallest buffers, and beside AE and DAL2 with the largest."""
     small = {acks: _mean(times, SMALL_BUFFERS) for acks, times in _times(evidence).items()}
     steps = {acks: _mean_step(times) for acks, times in _times(evidence).items()}
-    holds = all(found[acks] > found["a4l4"] for found in (small, steps) for acks in ("a8l8", "2w"))
+    slower = min(small[acks] for acks in RARE_ACKS) > small["a4l4"]
+    less_predictable = min(steps[acks] for acks in RARE_ACKS) > max(steps[acks] for acks in FREQUENT_ACKS)
     told = [f"{acks} {small[acks]:.2f} s with 4 and 6, {steps[acks]:.3f} s from step to step" for acks in small]
-    return Verdict(holds, "; ".join(told))
+    return Verdict(slower and less_predictable, "; ".join(told))
 
 
 def four_in_a_window_are_best(evidence: Evidence) -> Verdict:
@@ -63,7 +66,7 @@ def _mean(times: Times, buffers: tuple[int, ...]) -> float:
 
 
 def _mean_step(times: Times) -> float:
-    """How much a time changes from one of the largest buffers to the next, in the mean."""
+    """Return the mean change of a time from one of the largest buffers to the next."""
     files = {file for _, file in times}
     steps = [(times[small, file], times[large, file]) for small, large in pairwise(LARGE_BUFFERS) for file in files]
     return fmean(abs(after - before) for before, after in steps)

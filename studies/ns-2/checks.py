@@ -30,7 +30,7 @@ OURS_BEFORE_DATA = 2
 """Packets before the first data: our SYN and the ACK of its answer. ns-2 has the SYN alone, and counts it as 0."""
 
 PATIENCE_S = 60.0
-"""How long one run of ns-2 may take: it takes a tenth of a second."""
+"""Time limit of one run of ns-2, which takes a tenth of a second."""
 
 WITHIN = 0.05
 SHARE = 0.95
@@ -133,7 +133,7 @@ def _errors(errors: Mapping[str, Any] | None) -> dict[str, object]:
 
 
 LAST_ERROR = 5000
-"""Where the script of errors ends: beyond what any transfer here sends."""
+"""End of the script of errors: beyond the last packet of any transfer here."""
 
 
 def _number(quantity: str) -> float:

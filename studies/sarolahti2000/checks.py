@@ -22,7 +22,7 @@ SINGLE_S = 1.0
 """Drops further apart than this are single: a packet takes a quarter of a second, a round trip more than one."""
 
 TOLERANCE = 0.025
-"""Of elapsed times without delays, as for the tables."""
+"""Tolerance of elapsed times without delays, as for the tables."""
 
 NEARLY_SEVEN = 5
 """Claim 45: seven in the document; which segment is delayed, it does not say for sure."""

@@ -1,4 +1,4 @@
-"""How sure the document's differences from the baseline are, and ours beside them: Tables 5, 7 and 9.
+"""Significance of the document's differences from the baseline, and of ours: Tables 5, 7 and 9.
 
     python differences.py RESULT        where `lasthop study sarolahti2000 --out RESULT` has kept its rows
 
@@ -21,9 +21,9 @@ from lasthop.stats import spread
 ENHANCEMENTS = {"sack": "19", "iw4": "43", "srwnd2k": "23", "srwnd3k": "28", "srwnd5k": "33"}
 """With the table that has their quartiles; the baseline's are in Table 14."""
 RUNS = {"none": 20, "rand0.01@6s": 50}
-"""Of each row in the document: section 4.4 and appendix A."""
+"""Number of runs of each row in the document: section 4.4 and appendix A."""
 NORMAL = 1.2533 / 1.349
-"""Of a median's standard error: the root of pi/2, over the quartiles' width of a normal distribution."""
+"""Factor of a median's standard error: the root of pi/2, over the quartiles' width of a normal distribution."""
 SURE = 2
 """Standard errors from which on a difference counts as sure."""
 

@@ -27,10 +27,10 @@ RUNS = int(os.environ.get("LASTHOP_STACKS_RUNS", "1"))
 """Runs in real time of each case."""
 
 ANSWERS = Path(os.environ.get("LASTHOP_STACKS_ANSWERS", "results/stacks.jsonl"))
-"""Where the answers are kept."""
+"""Folder of the answers."""
 
 PROGRAMS = Path(os.environ.get("LASTHOP_STACKS_PROGRAMS", "results/stacks-programs"))
-"""Where `programs/build` puts the stacks that are programs."""
+"""Folder in which `programs/build` puts the stacks that are programs."""
 
 ATTEMPTS = 3
 """A run whose clock was late by more than 10 ms is made again, so often at most."""
@@ -57,10 +57,10 @@ TCPS = (
     "smoltcp",
 )
 BACK = ("linux-cubic-without-frto-or-timestamps", "smoltcp")
-"""Those that go back N."""
+"""Stacks that go back N."""
 
 AS_PROGRAMS = ("lwip", "netstack")
-"""Those that run in real time only, where they are built."""
+"""Stacks that run in real time only, if they are built."""
 
 WITH_FRTO = ("linux-cubic", "linux-reno", "linux-bbr")
 DELAYS = ("1s", "3s", "10s")
@@ -90,7 +90,7 @@ _lock = threading.Lock()
 _one_at_a_time = threading.Lock()
 
 Cells = Mapping[tuple[str, str, str, str], float]
-"""What was measured: by stack, delay, receiver and metric."""
+"""Measured values by stack, delay, receiver and metric."""
 
 
 def live(case: Case) -> dict[str, float]:

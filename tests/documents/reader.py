@@ -1,4 +1,4 @@
-"""What the reader of a page has already: the files that its commands name and no command before them wrote."""
+"""Files that the reader of a page has already: its commands name them, and no earlier command writes them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ _RUN: Final = "lasthop run quickstart --out "
 MADE_BY: Final = {
     "trace.pcap": f"{_OF_SERVER} trace.pcap",
     "mine.pcap": f"{_OF_SERVER} mine.pcap",
+    "mine.pcap0": f"{_OF_SERVER} mine.pcap0",
+    "mine.pcap1": f"{_OF_SERVER} mine.pcap1",
     "server.pcapng": f"{_OF_SERVER} server.pcapng",
     "phone.pcapng": f"{_OF_PHONE} phone.pcapng",
     "my-link.toml": "lasthop new my-link --link lte",
@@ -39,6 +41,7 @@ MADE_BY: Final = {
     "results/live": f"{_RUN} results/live --seed 2",
     "results/before": f"{_RUN} results/before",
     "results/after": f"{_RUN} results/after --seed 2",
+    "baseline.json": "lasthop league cubic --path dsl-one --seeds 6 --json > baseline.json",
     "results/sarolahti2000": "lasthop study sarolahti2000 --only 14 --replications 6 --out results/sarolahti2000",
 }
 """Commands for the files that other tools, or earlier work, gave the reader."""
@@ -67,6 +70,13 @@ sys.exit(1)
 }
 """The reader's own programs."""
 
+_RECIPE: Final = Path(__file__).parents[2] / "docs/recipes/my-own-congestion-control.md"
+
+_CLASSES: Final = {
+    "mine.py": re.findall(r"```python\n(.*?)```", _RECIPE.read_text("utf-8"), re.DOTALL)[0],
+}
+"""Classes that pages show, so that the reader has written them."""
+
 _BYTES: Final = {"film.mp4": 200_000, "file.bin": 60_000, "README.md": 5_000}
 """Files of any contents, with their sizes."""
 
@@ -82,6 +92,8 @@ def supply(line: str, folder: Path, shell: Shell) -> None:
         if path.name in _PROGRAMS:
             path.write_text(f"#!{sys.executable}\n{_PROGRAMS[path.name]}")
             path.chmod(0o755)
+        elif name in _CLASSES:
+            path.write_text(_CLASSES[name])
         elif name in _BYTES:
             path.write_bytes(random.Random(1).randbytes(_BYTES[name]))
         elif name in MADE_BY:

@@ -1,4 +1,4 @@
-"""What a page shows: commands, in order, and the files that it prints with their names."""
+"""Contents of a page: commands, in order, and the files that it prints with their names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 PROGRAMS: Final = ("lasthop", ".venv/bin/lasthop", "make", "pip", "uv", "tcpdump", "eval", "studies/")
-"""How the line of a command begins, in a block whose language is not the shell's."""
+"""Prefix of a command's line, in a block whose language is not the shell's."""
 
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INDENTED: Final = re.compile(r"(?:^ {4}\S.*\n)+", re.MULTILINE)

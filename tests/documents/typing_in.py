@@ -22,7 +22,7 @@ from documents.shown import Command, File, Shown
 ROOT: Final = Path(__file__).parent.parent.parent
 
 NEEDS_NETWORK: Final = re.compile(r"\blasthop (?:live|shell|fetch|serve-file|router|set)\b|^tcpdump\b")
-UNTIL_STOPPED: Final = re.compile(r"^lasthop (?:router\b|serve-file\b(?!.* -- ))|^tcpdump\b")
+UNTIL_STOPPED: Final = re.compile(r"^lasthop (?:router\b|serve(?= |$)|serve-file\b(?!.* -- ))|^tcpdump\b")
 """Commands that run until Ctrl-C."""
 
 ROUTER: Final = "lasthop router lab.toml --between left right --name lab"
@@ -47,7 +47,7 @@ _FOREIGN: Final = ("tcpdump", "iperf3", "xplot", "curl", "ping", "make")
 """Programs of others that commands start."""
 
 WRITTEN: Final = re.compile(r"--(?:out|output) ([\w./-]+)")
-"""What a command says that it writes."""
+"""Pattern of the option of a command that names the files it writes."""
 
 READY_S: Final = 30.0
 """Longest wait for the first words of a command that runs until it is stopped."""

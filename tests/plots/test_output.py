@@ -28,7 +28,7 @@ ROWS = [
 
 RUN_KINDS = [kind for kind in KINDS if kind.id != "published"]
 TIMED_KINDS = [kind for kind in RUN_KINDS if kind.id != "cell"]
-"""Those with a time axis: the plan of a cell has none."""
+"""Pictures with a time axis: the plan of a cell has none."""
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,8 @@ def test_a_missing_table_is_named_with_the_way_to_get_it(kind: Kind) -> None:
         draw(kind.id, Tables({}))
     assert repr(kind.needs[0]) in caught.value.message
     assert caught.value.help is not None
-    assert ("lasthop study" if kind.id == "published" else "[record]") in caught.value.help
+    remedies = {"published": "lasthop study", "cell": "hsdpa-cell"}
+    assert remedies.get(kind.id, "[record]") in caught.value.help
     assert caught.value.exit_status == 2
 
 

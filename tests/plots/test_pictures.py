@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 
+import lasthop as api
 from lasthop.errors import InputError
 from lasthop.plots import Tables, View, draw
 from lasthop.plots.flow import DROPPED, HOLD_SINGLE_PACKETS, HOLD_THE_LINK, sack_blocks
@@ -266,6 +267,14 @@ def test_the_average_of_red_has_its_line(run: Tables) -> None:
     place = queue.column_names.index("average")
     axes = only_axes(draw("queue", Tables({"queue": queue.set_column(place, "average", average)})))
     assert len(np.asarray(line(axes, "average (RED)").get_ydata())) == len(queue)
+
+
+def test_an_average_in_bytes_has_an_axis_in_bytes() -> None:
+    run = api.run("queue-red")
+    axes = only_axes(draw("queue", run))
+    assert axes.get_ylabel() == "Queue (kB)"
+    average = np.asarray(line(axes, "average (RED)").get_ydata())
+    assert average.max() == pytest.approx(pc.max(run.table("queue")["average"]).as_py() / 1000)
 
 
 def test_a_packet_that_goes_straight_through_does_not_count_as_waiting(run: Tables) -> None:

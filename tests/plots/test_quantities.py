@@ -15,13 +15,13 @@ from matplotlib.patches import StepPatch
 import lasthop as api
 from lasthop.plots import Tables, View, draw
 from lasthop.plots.columns import Floats
-from lasthop.plots.coverage import Coverage, first_bytes
+from lasthop.plots.coverage import Block, Coverage, covered, first_bytes
 from lasthop.plots.delivery import arrivals, flight, round_trips
 from lasthop.plots.flow import FlowTables
 from lasthop.plots.overlay import draw_overlay
 
 RATE = 2e6
-"""Of quickstart's link, in bits per second."""
+"""Rate of quickstart's link, in bits per second."""
 
 LIMIT = 20
 RECORD = 'record.tables=["segments", "tcp", "packets", "queue"]'
@@ -100,6 +100,51 @@ def test_the_throughput_of_all_flows_sums_to_what_arrived_and_stays_below_the_li
     assert np.max(together) * unit_of(axes) <= 5e6
 
 
+@pytest.fixture(scope="module")
+def crowd() -> api.Run:
+    """Sixteen downloads of unlike sizes, the last ones the largest, over one link."""
+    flows = "".join(
+        f'{{ name = "f{n}", from = "a", to = "b", start = "{n / 10} s", bytes = "{20 * (n + 1)} kB" }},'
+        for n in range(16)
+    )
+    link = '{ rate = "5 Mbit/s", propagation = "20 ms", queue = { limit = "60 kB" } }'
+    return api.run(
+        f'name = "crowd"\nhosts = {{ a = {{ profile = "linux-6" }}, b = {{ profile = "linux-6" }} }}\n'
+        f'flows = [{flows}]\nlinks = [{{ name = "l", between = ["a", "b"], down = {link}, up = {link} }}]\n'
+        'record = { tables = ["segments"] }\n'
+    )
+
+
+def test_of_many_flows_the_largest_are_drawn_and_the_others_together_so_that_nothing_is_missing(crowd: api.Run) -> None:
+    (axes,) = draw("throughput", crowd).axes
+    found = amounts(axes, unit_of(axes))
+    assert len(found) == 14
+    assert "f15" in found
+    assert "f0" not in found
+    assert found["3 others"] == pytest.approx(sum(delivered(crowd, f"f{n}") for n in range(3)), rel=1e-9)
+    assert sum(found.values()) == pytest.approx(sum(delivered(crowd, f"f{n}") for n in range(16)), rel=1e-9)
+    together = sum(np.asarray(patch.get_data()[0]) for patch in steps(axes).values())
+    # The parts of single packets that arrive at an edge add up to less than a packet.
+    _, edges, _ = next(iter(steps(axes).values())).get_data()
+    assert np.max(together) * unit_of(axes) <= 5e6 + 1500 * 8 / (edges[1] - edges[0])
+
+
+def test_the_shares_in_the_legend_are_of_all_that_arrived(crowd: api.Run) -> None:
+    figure = draw("share", crowd)
+    words = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    total = sum(delivered(crowd, f"f{n}") for n in range(16))
+    assert f"f15 ({100 * delivered(crowd, 'f15') / total:.1f} %)" in words
+    assert any(each.startswith("3 others (") for each in words)
+
+
+def test_a_flow_has_no_share_of_the_time_before_it_began() -> None:
+    later = api.run("quickstart", overrides=[*QUICK, 'flows.download.start="2 s"'])
+    for kind in ("share", "throughput"):
+        (axes,) = draw(kind, later).axes
+        height, edges, _ = next(iter(steps(axes).values())).get_data()
+        assert not np.asarray(height)[edges[1:] <= 2.0].any()
+
+
 def test_shares_add_up_to_one_while_data_arrive(duel: api.Run) -> None:
     (axes,) = draw("share", duel).axes
     *_, last = (patch for patch in axes.patches if isinstance(patch, StepPatch))
@@ -146,6 +191,81 @@ def test_what_is_in_flight_never_exceeds_the_window(run: api.Run) -> None:
     segment = 1448 / (1e3 if "(kB)" in figure.axes[0].get_ylabel() else 1.0)
     assert (in_flight <= recent + segment).all()
     assert in_flight[-1] == 0
+
+
+def test_data_in_flight_ends_at_nothing_and_stays_below_the_offered_window(run: api.Run) -> None:
+    figure = draw("flight", run)
+    (axes,) = figure.axes
+    unit = {"kB": 1e3, "MB": 1e6}[axes.get_ylabel().split("(")[1].rstrip(")")]
+    _, drawn = curve(figure, "data in flight")
+    known = flight(FlowTables(run, "download"))
+    assert drawn.max() * unit == pytest.approx(known.bytes.max())
+    assert drawn[-1] == 0
+    offered = next(line for line in axes.lines if str(line.get_label()).startswith("window that the peer offers"))
+    assert np.max(drawn) <= np.max(np.asarray(offered.get_ydata()))
+
+
+def test_of_a_call_no_flight_is_drawn(duel: api.Run) -> None:
+    figure = draw("flight", duel)
+    assert len(figure.axes) == 2
+    (legend,) = figure.legends
+    assert legend.get_title().get_text() == "Left out: call (datagrams)"
+
+
+def test_each_delay_that_is_drawn_is_that_of_a_packet(duel: api.Run) -> None:
+    figure = draw("delay", duel, View(flow="first"))
+    sent = {row["packet"]: row["time_ns"] for row in duel.table("segments").to_pylist() if row["direction"] == "sent"}
+    took = {
+        (round(row["time_ns"] / 1e9, 9), round((row["time_ns"] - sent[row["packet"]]) / 1e6, 6))
+        for row in duel.table("segments").to_pylist()
+        if row["direction"] == "received" and row["host"] == "phone" and row["len"] and row["flow"] == "first"
+    }
+    at, delay = max((np.asarray(line.get_data()) for line in figure.axes[0].lines), key=np.size)
+    drawn = {(round(time, 9), round(each, 6)) for time, each in zip(at, delay, strict=True)}
+    assert drawn <= took
+    assert delay.max() == pytest.approx(max(each for _, each in took))
+    # Propagation, and the packet's own 1500 bytes at 5 Mbit/s.
+    assert delay.min() >= 20 + 1500 * 8 / 5e3
+
+
+def test_goodputs_of_transfers_are_their_bytes_over_their_time_and_below_the_link() -> None:
+    record = 'record.tables=["transfers"]'
+    run = api.run("web-users", overrides=[record])
+    rows = [row for row in run.table("transfers").to_pylist() if row["end_ns"] is not None]
+    expected = sorted(8e6 * row["bytes"] / (row["end_ns"] - row["start_ns"]) for row in rows)
+    goodput, share = curve(draw("transfers", run), "web-users")
+    assert (goodput.min(), goodput.max()) == pytest.approx((expected[0], expected[-1]))
+    assert share[-1] == 1.0
+    rate = next(link["down"]["rate"] for link in run.specification["links"])
+    assert rate.endswith("Mbit/s")
+    assert goodput.max() <= 1e3 * float(rate.split()[0])
+
+
+def test_the_mean_rates_of_a_cells_plan_are_what_its_users_got() -> None:
+    run = api.run("hsdpa-cell", overrides={"stop": "6 s", "record.tables": []})
+    axes = draw("cell", run).axes[0]
+    drawn = np.sort(np.concatenate([np.asarray(dots.get_array()) for dots in axes.collections]))
+    users = run.table("cell_users").to_pylist()
+    assert drawn == pytest.approx(sorted(user["bit_rate"] / 1e3 for user in users))
+    got = sum(
+        8 * link["bytes_out"]
+        for link in run.summary["links"]
+        if link["direction"] == "down" and "radio" in link["link"]
+    )
+    assert 6e3 * drawn.sum() == pytest.approx(got, rel=0.02)
+
+
+def test_each_connection_of_a_flow_has_a_line_of_its_own_that_ends_at_its_last_byte() -> None:
+    run = api.run("web-users", overrides={"record.tables": ["segments"], "stop": "20 s"})
+    axes = draw("time-sequence", run, View(flow="user-1", unit="bytes")).axes[0]
+    unit = {"kB": 1e3, "MB": 1e6}[axes.get_ylabel().split("(")[1].rstrip(")")]
+    lines = [np.asarray(line.get_ydata()) * unit for line in axes.lines if line.get_label() == "acknowledged"]
+    heard: dict[int, int] = {}
+    for row in run.table("segments").to_pylist():
+        if row["flow"] == "user-1" and row["host"] == "server" and row["direction"] == "received" and row["ack"]:
+            heard[row["connection"]] = max(heard.get(row["connection"], 0), row["ack"] - 1)
+    assert len(heard) > 2
+    assert sorted(line[-1] for line in lines) == pytest.approx(sorted(heard.values()))
 
 
 def test_what_is_in_flight_is_the_pipe_of_the_senders_record(run: api.Run) -> None:
@@ -298,3 +418,26 @@ def test_bytes_count_once_however_their_copies_are_cut() -> None:
     coverage = Coverage()
     found: list[Any] = [sum(b - a for a, b in coverage.add(low, high)) for low, high in zip(start, end, strict=True)]
     assert found == expected
+
+
+def test_each_byte_is_reported_by_the_first_ack_or_block_that_has_it() -> None:
+    random = np.random.default_rng(5)
+    acks = np.sort(random.integers(0, 400, 120)).astype(float)
+    blocks: list[list[Block]] = [
+        [(ack + 20.0, ack + 20.0 + length) for length in random.integers(1, 30, random.integers(0, 2))]
+        if 40 < row < 70
+        else []
+        for row, ack in enumerate(acks.tolist())
+    ]
+    owners = np.full(500, -1)
+    for row, (ack, with_ack) in enumerate(zip(acks.tolist(), blocks, strict=True)):
+        for low, high in [(0.0, ack), *with_ack]:
+            mine = slice(int(low), int(high))
+            owners[mine] = np.where(owners[mine] < 0, row, owners[mine])
+    found = covered(acks, blocks)
+    told = np.full(500, -1)
+    for row, low, high in zip(found.row, found.start, found.end, strict=True):
+        assert (told[int(low) : int(high)] < 0).all()
+        told[int(low) : int(high)] = row
+    assert told.tolist() == owners.tolist()
+    assert any(blocks)

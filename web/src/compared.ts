@@ -1,4 +1,4 @@
-// What one flow had got acknowledged by when, in each of several runs: the runs over one another.
+// Acknowledged data of one flow over time, for several runs in one diagram.
 
 import { extent, steps } from "./drawing.ts";
 import type { Acks, Run } from "./model.ts";
@@ -34,7 +34,11 @@ export class Compared implements Painter {
       colour: shaded(own, place),
       dashes: DASHES[place % DASHES.length],
     }));
-    this.legend = this.curves.map(({ name, colour, dashes }) => ({ label: name, colour, mark: dashes.length ? "dashes" : "line" }));
+    this.legend = this.curves.map(({ name, colour, dashes }) => ({
+      label: name,
+      colour,
+      mark: dashes.length ? "dashes" : "line",
+    }));
   }
 
   limits(from: number, to: number): [number, number] {

@@ -1,4 +1,4 @@
-// What the page shows, as values: runs, their flows and queues. Times are seconds, sequence numbers bytes of the stream.
+// The data of the page: runs, their flows and queues. Times are seconds, sequence numbers bytes of the stream.
 
 import { type Packed, unpack } from "./packing.ts";
 
@@ -23,7 +23,7 @@ export interface Acks {
   duplicate: Numbers;
 }
 
-/** What the sender decided; unknown numbers are NaN. */
+/** Decisions of the sender; unknown numbers are NaN. */
 export interface Decisions {
   time: Numbers;
   cwnd: Numbers;
@@ -50,14 +50,16 @@ export interface Flow {
   flight: { time: Numbers; bytes: Numbers };
   roundTrips: { time: Numbers; value: Numbers };
   decisions: Decisions | null;
-  /** What `why` columns refer to. */
+  /** Texts to which `why` columns refer. */
   words: string[];
   stories: Story[];
 }
 
-/** What happened on one connection, in words. Times are seconds. */
+/** Events of one connection, in words. Times are in seconds. */
 export interface Story {
   connection: number;
+  /** Sentences on the whole of it. */
+  facts: string[];
   events: { from: number; to: number; kind: string; text: string }[];
   left_out: number;
   shares: { kind: string; seconds: number; words: string }[];
@@ -72,6 +74,31 @@ export interface Queue {
   drops: { time: Numbers; behind: Numbers };
 }
 
+/** Each crossing of a link by a packet, in the order of entry. Unknown times are NaN. */
+export interface Crossings {
+  left_out: number;
+  kinds: string[];
+  links: { name: string; direction: string; from: string; to: string }[];
+  flows: string[];
+  /** Times at which the packet entered the link, was transmitted, and arrived. */
+  time: Numbers;
+  transmitted: Numbers;
+  delivered: Numbers;
+  /** Places in `links`, `flows`, `kinds` and `words`. */
+  link: Numbers;
+  flow: Numbers;
+  kind: Numbers;
+  why: Numbers;
+  packet: Numbers;
+  size: Numbers;
+  start: Numbers;
+  length: Numbers;
+  ack: Numbers;
+  /** 1 for a retransmission. */
+  again: Numbers;
+  words: string[];
+}
+
 export type Row = Record<string, unknown>;
 
 export interface Run {
@@ -79,15 +106,25 @@ export interface Run {
   folder: string;
   seed: number;
   clock: string;
+  /** Subject of a capture; null for runs. */
+  capture: { file: string; began: string; frames: number; connections: number; places: Record<string, number> } | null;
   summary: { stopped_s: number; stopped_by?: string; flows: Row[]; links: Row[] };
   verdicts: string[];
   phases: string[];
   flows: Flow[];
   queues: Queue[];
+  /** Unpacked at the first call: the player needs them, after the diagrams have been drawn. */
+  crossings: (() => Crossings) | null;
 }
 
 /** Columns that hold nanoseconds. All others hold what they are named after. */
-const NANOSECONDS = new Set(["time", "srtt", "rto", "value"]);
+const NANOSECONDS = new Set(["time", "srtt", "rto", "value", "transmitted", "delivered"]);
+
+/** Columns in which a negative number means unknown. */
+const WITH_UNKNOWN = new Set(["ssthresh", "srtt", "rto", "transmitted", "delivered"]);
+
+/** The part of a run that is unpacked when it is asked for. */
+const LATER = "crossings";
 
 /** A tree of the page's JSON with every packed column in it unpacked. */
 export function unpackAll(tree: unknown, bytes: Uint8Array, name = "", inside = ""): unknown {
@@ -96,10 +133,18 @@ export function unpackAll(tree: unknown, bytes: Uint8Array, name = "", inside = 
   if (isPacked(tree)) {
     const numbers = unpack(bytes, tree);
     if (NANOSECONDS.has(name) || (name === "end" && inside === "delays")) scale(numbers, 1e-9);
-    if (["ssthresh", "srtt", "rto"].includes(name)) forget(numbers);
+    if (WITH_UNKNOWN.has(name)) forget(numbers);
     return numbers;
   }
-  return Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, unpackAll(value, bytes, key, name)]));
+  const unpackFields = () =>
+    Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, unpackAll(value, bytes, key, name)]));
+  return name === LATER ? once(unpackFields) : unpackFields();
+}
+
+/** The function, computed once. */
+function once<Value>(compute: () => Value): () => Value {
+  let known: Value | undefined;
+  return () => (known ??= compute());
 }
 
 function isPacked(tree: object): tree is Packed {

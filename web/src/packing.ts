@@ -1,6 +1,7 @@
-// Reads columns of numbers as `lasthop.report.packing` writes them: differences of whole numbers in bytes of seven bits.
+// Reads columns of numbers as `crates/view/src/packing.rs` writes them: differences of whole numbers in bytes of seven
+// bits.
 
-/** Where a column stands among the packed bytes. */
+/** Position of a column among the packed bytes. */
 export interface Packed {
   at: number;
   bytes: number;
@@ -30,7 +31,9 @@ export function unpack(bytes: Uint8Array, column: Packed): Float64Array {
 
 /** The packed bytes from their text in the page: base64 of a deflated stream. */
 export async function inflate(text: string): Promise<Uint8Array> {
-  const deflated = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const letters = atob(text);
+  const deflated = new Uint8Array(letters.length);
+  for (let place = 0; place < letters.length; place++) deflated[place] = letters.charCodeAt(place);
   const stream = new Blob([deflated]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

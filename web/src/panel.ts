@@ -1,11 +1,12 @@
-// A panel: one plot over the page's time axis. uPlot has the axes, the cursor and the selection; a painter draws what is in it.
+// A panel: one plot over the page's time axis. uPlot has the axes, the cursor and the selection; a painter draws what
+// is in it.
 
 import uPlot from "uplot";
 
 import type { TimeRange } from "./range.ts";
 import { number, scaleOf, type Unit } from "./units.ts";
 
-/** Where a painter draws: pixels of the canvas, for values of the axes. */
+/** Area of a painter: pixels of the canvas for values of the axes. */
 export interface View {
   from: number;
   to: number;
@@ -17,9 +18,17 @@ export interface View {
   ratio: number;
   x(time: number): number;
   y(value: number): number;
+  /** The place of a value of the right axis, if there is one. */
+  right?(value: number): number;
 }
 
-/** What lies under the cursor. */
+/** A second axis at the right. */
+export interface RightAxis {
+  unit: Unit;
+  limits(from: number, to: number): [number, number];
+}
+
+/** Item under the cursor. */
 export interface Hit {
   x: number;
   y: number;
@@ -38,6 +47,9 @@ export interface Painter {
   title: string;
   unit: Unit;
   legend: LegendEntry[];
+  right?: RightAxis;
+  /** Fields that the records do not have. */
+  missing?: string[];
   /** Lowest and highest value between two times. */
   limits(from: number, to: number): [number, number];
   paint(context: CanvasRenderingContext2D, view: View): void;
@@ -51,6 +63,10 @@ const HIT_REACH = 12;
 export class Panel {
   private readonly plot: uPlot;
   private readonly tip: HTMLElement;
+  private readonly cursor = element("div", "moment");
+  private readonly sight: IntersectionObserver;
+  private isInSight = true;
+  private isStale = false;
 
   constructor(
     host: HTMLElement,
@@ -63,19 +79,34 @@ export class Panel {
     host.append(figure);
     this.plot = new uPlot(this.options(figure), this.data(), figure);
     this.tip = element("div", "tip");
-    this.plot.over.append(this.tip);
+    this.plot.over.append(this.tip, this.cursor);
     figure.append(legend(painter.legend));
+    if (painter.missing?.length) figure.append(element("p", "hint", `Not recorded: ${painter.missing.join("; ")}.`));
     this.listen();
+    this.sight = new IntersectionObserver((entries) => this.onSight(entries.at(-1)!.isIntersecting));
+    this.sight.observe(figure);
   }
 
-  /** Shows the present range. */
+  /** Shows the present range; a panel that is scrolled out of sight, when it comes into sight. */
   update(): void {
+    this.isStale = !this.isInSight;
+    if (this.isStale) return;
     this.plot.setData(this.data(), false);
     this.plot.batch(() => {
       this.plot.setScale("x", { min: this.range.from, max: this.range.to });
       const [min, max] = this.limits();
       this.plot.setScale("y", { min, max });
+      if (this.painter.right) this.plot.setScale("right", this.rightScale());
     });
+    this.showMoment();
+  }
+
+  /** Moves the line at the time that the player shows. */
+  showMoment(): void {
+    const { moment, from, to } = this.range;
+    const inSight = moment !== null && moment >= from && moment <= to;
+    this.cursor.style.display = inSight ? "block" : "none";
+    if (inSight) this.cursor.style.left = `${(100 * (moment - from)) / (to - from)}%`;
   }
 
   resize(width: number): void {
@@ -83,14 +114,21 @@ export class Panel {
   }
 
   destroy(): void {
+    this.sight.disconnect();
     this.plot.destroy();
+  }
+
+  private onSight(isInSight: boolean): void {
+    this.isInSight = isInSight;
+    if (isInSight && this.isStale) this.update();
   }
 
   private data(): uPlot.AlignedData {
     return [
       [this.range.from, this.range.to],
       [null, null],
-    ];
+      ...(this.painter.right ? [[null, null]] : []),
+    ] as uPlot.AlignedData;
   }
 
   private limits(): [number, number] {
@@ -101,12 +139,40 @@ export class Panel {
     return [low === 0 ? 0 : low - room, high + room];
   }
 
+  private rightScale(): { min: number; max: number } {
+    const [min, max] = this.painter.right!.limits(this.range.from, this.range.to);
+    return { min, max: max * (1 + MARGIN) };
+  }
+
   /** The unit of the axis for what is shown now. */
   private scale(): { name: string; divisor: number } {
     return scaleOf(this.painter.unit, this.limits()[1]);
   }
 
+  private rightAxis(): uPlot.Axis[] {
+    const { right } = this.painter;
+    if (!right) return [];
+    const scale = () => scaleOf(right.unit, this.rightScale().max);
+    const values = (_: uPlot, splits: number[]) => splits.map((value) => number(value / scale().divisor));
+    const label = () => scale().name;
+    return [
+      {
+        scale: "right",
+        side: 1,
+        size: 64,
+        font: FONT,
+        grid: { show: false },
+        ticks: GRID,
+        label,
+        labelFont: FONT,
+        labelSize: 16,
+        values,
+      },
+    ];
+  }
+
   private options(figure: HTMLElement): uPlot.Options {
+    const { right } = this.painter;
     return {
       width: figure.clientWidth || 900,
       height: this.height,
@@ -121,13 +187,33 @@ export class Panel {
       scales: {
         x: { time: false, auto: false, range: () => [this.range.from, this.range.to] },
         y: { auto: false, range: () => this.limits() },
+        ...(right
+          ? { right: { auto: false, range: () => [this.rightScale().min, this.rightScale().max] as [number, number] } }
+          : {}),
       },
       axes: [
         { size: 28, font: FONT, grid: GRID, ticks: GRID, values: (_, splits) => splits.map((at) => `${number(at)} s`) },
-        { size: 64, font: FONT, grid: GRID, ticks: GRID, label: () => this.scale().name, labelFont: FONT, labelSize: 16,
-          values: (_, splits) => splits.map((value) => number(value / this.scale().divisor)) },
+        {
+          size: 64,
+          font: FONT,
+          grid: GRID,
+          ticks: GRID,
+          label: () => this.scale().name,
+          labelFont: FONT,
+          labelSize: 16,
+          values: (_, splits) => splits.map((value) => number(value / this.scale().divisor)),
+        },
+        ...this.rightAxis(),
       ],
-      series: [{}, { scale: "y", show: true, paths: () => null, points: { show: false } }],
+      series: [
+        {},
+        ...["y", ...(right ? ["right"] : [])].map((scale) => ({
+          scale,
+          show: true,
+          paths: () => null,
+          points: { show: false },
+        })),
+      ],
       hooks: {
         draw: [(plot) => this.paint(plot)],
         setSelect: [(plot) => this.onSelect(plot)],
@@ -144,7 +230,20 @@ export class Panel {
     const high = plot.scales.y.max!;
     const x = (time: number) => left + ((time - from) / (to - from)) * width;
     const y = (value: number) => top + (1 - (value - low) / (high - low)) * height;
-    return { from, to, left, top, width, height, ratio: uPlot.pxRatio, x, y };
+    const { min, max } = plot.scales.right ?? {};
+    const right = (value: number) => top + (1 - (value - min!) / (max! - min!)) * height;
+    return {
+      from,
+      to,
+      left,
+      top,
+      width,
+      height,
+      ratio: uPlot.pxRatio,
+      x,
+      y,
+      ...(max === undefined || max === null ? {} : { right }),
+    };
   }
 
   private paint(plot: uPlot): void {

@@ -3,7 +3,10 @@
 export class TimeRange {
   from: number;
   to: number;
+  /** The time that the player shows. */
+  moment: number | null = null;
   private readonly watchers: (() => void)[] = [];
+  private readonly momentWatchers: (() => void)[] = [];
   private pending = false;
 
   constructor(
@@ -16,6 +19,17 @@ export class TimeRange {
   /** Calls `watcher` when the range changes, at most once a frame. */
   watch(watcher: () => void): void {
     this.watchers.push(watcher);
+  }
+
+  /** Calls `watcher` when the player shows another time. */
+  watchMoment(watcher: () => void): void {
+    this.momentWatchers.push(watcher);
+  }
+
+  /** Marks a time in all panels. */
+  mark(moment: number | null): void {
+    this.moment = moment;
+    for (const watcher of this.momentWatchers) watcher();
   }
 
   /** Shows these times, as far as there is anything; a microsecond is the least. */

@@ -2,10 +2,8 @@
 
 import type { Numbers } from "./model.ts";
 
-/** The first row whose value is at least `wanted`. */
-export function lowerBound(sorted: Numbers, wanted: number): number {
-  let low = 0;
-  let high = sorted.length;
+/** The first row from `low` up to `high` whose value is at least `wanted`; `high` if there is none. */
+export function lowerBound(sorted: Numbers, wanted: number, low = 0, high = sorted.length): number {
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (sorted[middle] < wanted) low = middle + 1;

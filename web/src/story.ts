@@ -1,22 +1,32 @@
-// What happened on a connection, in words, and where its time went. A line that is pressed shows its moment in the diagrams.
+// Events of a connection, in words, and its use of time. Pressing a line shows its time in the diagrams.
 
 import type { Flow, Story } from "./model.ts";
 import { element } from "./panel.ts";
 import { duration } from "./units.ts";
 
-/** Of a longer story, so many events are shown until more are asked for. */
+/** Number of events of a longer story that are shown at first. */
 const FIRST = 12;
 
-/** How much is shown around an event, as a share of its length, and at least, in seconds. */
+/** Margin around an event, as a share of its length, and the minimum in seconds. */
 const AROUND = { share: 0.15, least: 0.25 };
+
+/** Number of flows above which only the story of the flow in the diagrams is shown. */
+const MOST_STORIES = 12;
 
 type Show = (from: number, to: number) => void;
 
-/** The stories of all flows, each under its name; that of the flow `open` is unfolded, others are built when they are. */
-export function storiesOf(flows: Flow[], open: number, show: (flow: number, from: number, to: number) => void): HTMLElement {
+/**
+ * The stories of all flows, each under its name; that of the flow `open` is unfolded, others are built when they are.
+ */
+export function storiesOf(
+  flows: Flow[],
+  open: number,
+  show: (flow: number, from: number, to: number) => void,
+): HTMLElement {
   const section = element("section", "stories");
   flows.forEach((flow, place) => {
     if (!flow.stories.some((one) => one.events.length)) return;
+    if (flows.length > MOST_STORIES && place !== open) return;
     const folded = document.createElement("details");
     folded.append(element("summary", "", flows.length > 1 ? `What happened to ${flow.name}` : "What happened"));
     const build = () => {
@@ -35,9 +45,15 @@ function story(stories: Story[], show: Show): HTMLElement {
   for (const one of stories) {
     if (!one.events.length) continue;
     if (stories.length > 1) section.append(element("h3", "", `Connection ${one.connection}`));
-    section.append(events(one, show), shares(one));
+    section.append(whole(one), events(one, show), shares(one));
   }
   return section;
+}
+
+function whole(one: Story): HTMLElement {
+  const list = element("ul", "whole");
+  list.append(...one.facts.map((fact) => element("li", "", fact)));
+  return list;
 }
 
 function events(one: Story, show: Show): HTMLElement {

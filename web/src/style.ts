@@ -1,5 +1,5 @@
-// Colours: Paul Tol's "vibrant" set, which stays distinct for the colour-blind; shapes tell the same things apart in print.
-// The same as in `lasthop.plots.style`.
+// Colours: Paul Tol's "vibrant" set, which stays distinct for the colour-blind; shapes tell the same things apart in
+// print. The same as in `lasthop.plots.style`.
 
 export const BLACK = "#222222";
 export const GREY = "#8A8A8A";
@@ -14,7 +14,7 @@ export const PURPLE = "#AA4499";
 /** Colours of flows, in the order of the run; a flow has its own in every run. */
 export const SERIES = [BLUE, ORANGE, TEAL, MAGENTA, CYAN, RED, BLACK];
 
-/** How much lighter, or darker, the same colour is in the second and in further runs. */
+/** Change of a colour's lightness in the second and in further runs. */
 const SHADE_STEPS = [0, 0.45, -0.4, 0.7];
 
 /** A colour in another shade for each step; the first is its own. */

@@ -1,15 +1,14 @@
 // The summary as tables: what came of each flow and each link; of several runs, side by side.
 
+import { type Column, flowTable, table } from "./flowTable.ts";
 import type { Row, Run } from "./model.ts";
 import { element } from "./panel.ts";
-import { amount, duration, number } from "./units.ts";
-
-/** Columns of a table: the summary's key, what a reader calls it, and its unit. */
-type Column = [key: string, words: string, unit?: "s" | "bit/s"];
+import { duration, number } from "./units.ts";
 
 const FLOW_COLUMNS: Column[] = [
   ["flow", "flow"],
   ["elapsed_s", "elapsed", "s"],
+  ["timer_s", "waited for timers", "s"],
   ["throughput_Bps", "throughput", "bit/s"],
   ["segments_sent", "segments"],
   ["retransmissions", "sent again"],
@@ -31,15 +30,29 @@ const LINK_COLUMNS: Column[] = [
   ["queue_max", "longest queue"],
 ];
 
-export function summaryTables(run: Run): HTMLElement {
+/** The summary of a run; `choose` is called with the name of a flow whose row is clicked. */
+export function summaryTables(run: Run, choose: (name: string) => void): HTMLElement {
   const section = element("section", "summary");
+  const shown = new Set(run.flows.map((flow) => flow.name));
   section.append(
-    element("p", "facts", `${duration(run.summary.stopped_s)}, seed ${run.seed}, ${run.clock === "real" ? "real" : "virtual"} time`),
-    table(FLOW_COLUMNS, run.summary.flows),
+    ...facts(run).map((text) => element("p", "facts", text)),
+    flowTable(FLOW_COLUMNS, run.summary.flows, shown, choose),
     causes(run.summary.flows),
-    table(LINK_COLUMNS, run.summary.links),
   );
+  if (run.summary.links.length) section.append(table(LINK_COLUMNS, run.summary.links));
   return section;
+}
+
+/** Subject of the page. */
+function facts(run: Run): string[] {
+  const length = duration(run.summary.stopped_s);
+  if (!run.capture) return [`${length}, seed ${run.seed}, ${run.clock === "real" ? "real" : "virtual"} time`];
+  const { file, began, frames, connections, places } = run.capture;
+  const where = Object.entries(places).map(([place, count]) => `${number(count)} ${place}`);
+  return [
+    `Capture ${file}: ${number(frames)} packets in ${length}, from ${began}; TCP connections: ${number(connections)}`,
+    `Captured: ${where.join(", ")}. The worst connections are first; with diagrams: ${run.flows.length}.`,
+  ];
 }
 
 /** The flows of several runs in one table, the run's name before each. */
@@ -48,38 +61,15 @@ export function comparison(runs: Run[]): HTMLElement {
   return table([["run", "run"], ...FLOW_COLUMNS], rows);
 }
 
-function table(columns: Column[], rows: Row[]): HTMLElement {
-  const used = columns.filter(([key], place) => place < 2 || rows.some((row) => hasValue(row[key])));
-  const made = element("table");
-  const head = element("tr");
-  head.append(...used.map(([, words]) => element("th", "", words)));
-  const body = rows.map((row) => {
-    const line = element("tr");
-    line.append(...used.map(([key, , unit]) => element("td", typeof row[key] === "number" ? "number" : "", cell(row[key], unit))));
-    return line;
-  });
-  made.append(head, ...body);
-  return made;
-}
-
-function hasValue(value: unknown): boolean {
-  return value !== null && value !== undefined && value !== 0;
-}
-
-function cell(value: unknown, unit?: "s" | "bit/s"): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value !== "number") return String(value);
-  if (unit === "s") return duration(value);
-  return unit === "bit/s" ? amount(value * 8, "bit/s") : number(value);
-}
-
 /** Why segments were sent again needlessly. */
 function causes(flows: Row[]): HTMLElement {
   const list = element("ul", "causes");
   for (const flow of flows) {
     const told = Object.entries((flow.causes ?? {}) as Record<string, number>).filter(([, count]) => count > 0);
     for (const [cause, count] of told) {
-      list.append(element("li", "", `${flow.flow}: ${number(count)} sent again needlessly: ${cause.replaceAll("_", " ")}`));
+      list.append(
+        element("li", "", `${flow.flow}: ${number(count)} sent again needlessly: ${cause.replaceAll("_", " ")}`),
+      );
     }
   }
   return list;

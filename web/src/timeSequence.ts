@@ -1,28 +1,48 @@
-// The time-sequence diagram in the conventions of xplot and tcptrace: a stroke for each segment from its first byte to its last,
-// under them the line of what was acknowledged, over them the line of what the receiver's window allows.
+// The time-sequence diagram in the conventions of xplot and tcptrace: a stroke for each segment from its first byte to
+// its last, under them the line of what was acknowledged, over them the line of what the receiver's window allows.
 
-import { extent, marks, steps, strokes } from "./drawing.ts";
-import type { Flow } from "./model.ts";
+import { greatestSoFar, rowsWhere } from "./columns.ts";
+import { bars, extent, marks, steps, strokes } from "./drawing.ts";
+import type { Flow, Numbers } from "./model.ts";
 import { type Hit, type LegendEntry, type Painter, type View } from "./panel.ts";
 import { lowerBound, rowsWithin } from "./search.ts";
 import { BLACK, BLUE, CYAN, MAGENTA, ORANGE, PURPLE, RED, TEAL } from "./style.ts";
 import { duration, number, type Unit } from "./units.ts";
 
-/** How segments that were sent again are marked, by the place of their verdict. */
+/** Marks of retransmitted segments, by the index of their verdict. */
 const RESENT = [
   { verdict: 1, words: "sent again, needed", colour: BLUE, fill: BLUE, shape: "triangle" },
   { verdict: 2, words: "sent again, needless", colour: MAGENTA, fill: "#FFFFFF", shape: "diamond" },
   { verdict: 3, words: "sent again", colour: BLUE, fill: "#FFFFFF", shape: "square" },
 ] as const;
 
+/** Segments with one verdict; `middle` is that of their bytes. */
+type Segments = Record<"time" | "start" | "end" | "middle", Numbers>;
+
 export class TimeSequence implements Painter {
   readonly title: string;
   readonly unit: Unit;
   readonly legend: LegendEntry[];
+  /** By the index of the verdict. */
+  private readonly segments: Segments[];
+  private readonly duplicates: Record<"time" | "ack", Numbers>;
+  /** The latest end of a delay up to each. */
+  private readonly latestEnd: Numbers;
 
-  constructor(private readonly flow: Flow) {
-    this.title = `Time sequence of ${flow.name}, seen by the sender`;
+  /** `where` the packets were seen, after the flow's name in the title; nothing of a capture, which says it above. */
+  constructor(
+    private readonly flow: Flow,
+    where = ", seen by the sender",
+  ) {
+    this.title = `Time sequence of ${flow.name}${where}`;
     this.unit = flow.datagrams ? "datagrams" : "bytes";
+    const { time, start, end, verdict } = flow.sent;
+    const middle = start.map((first, row) => (first + end[row]) / 2);
+    this.segments = [0, 1, 2, 3].map((wanted) =>
+      rowsWhere({ time, start, end, middle }, (row) => verdict[row] === wanted),
+    );
+    this.duplicates = rowsWhere({ time: flow.acks.time, ack: flow.acks.ack }, (row) => flow.acks.duplicate[row] === 1);
+    this.latestEnd = greatestSoFar(flow.delays.end);
     this.legend = this.entries();
   }
 
@@ -39,7 +59,7 @@ export class TimeSequence implements Painter {
   }
 
   paint(context: CanvasRenderingContext2D, view: View): void {
-    const { sent, acks, sacks, drops } = this.flow;
+    const { acks, sacks, drops } = this.flow;
     context.lineWidth = view.ratio;
     context.strokeStyle = CYAN;
     context.setLineDash([4 * view.ratio, 3 * view.ratio]);
@@ -47,16 +67,17 @@ export class TimeSequence implements Painter {
     context.setLineDash([]);
     context.strokeStyle = TEAL;
     steps(context, view, acks.time, acks.ack);
-    marks(context, view, acks.time, (row) => acks.ack[row], "tick", (row) => acks.duplicate[row] === 1);
+    marks(context, view, this.duplicates.time, this.duplicates.ack, "tick");
     context.strokeStyle = `${PURPLE}88`;
     strokes(context, view, sacks.time, sacks.start, sacks.end);
     context.strokeStyle = BLACK;
-    strokes(context, view, sent.time, sent.start, sent.end, (row) => sent.verdict[row] === 0);
+    const [originals] = this.segments;
+    strokes(context, view, originals.time, originals.start, originals.end);
     this.paintResent(context, view);
     this.paintDelays(context, view);
     context.strokeStyle = RED;
     context.lineWidth = 1.4 * view.ratio;
-    marks(context, view, drops.time, (row) => drops.offset[row], "cross");
+    marks(context, view, drops.time, drops.offset, "cross");
   }
 
   nearest(x: number, y: number, view: View, reach: number): Hit | null {
@@ -66,14 +87,12 @@ export class TimeSequence implements Painter {
   }
 
   private paintResent(context: CanvasRenderingContext2D, view: View): void {
-    const { sent } = this.flow;
-    const middle = (row: number) => (sent.start[row] + sent.end[row]) / 2;
     for (const { verdict, colour, fill, shape } of RESENT) {
-      const chosen = (row: number) => sent.verdict[row] === verdict;
+      const { time, start, end, middle } = this.segments[verdict];
       context.strokeStyle = colour;
       context.fillStyle = fill;
-      strokes(context, view, sent.time, sent.start, sent.end, chosen);
-      marks(context, view, sent.time, middle, shape, chosen);
+      strokes(context, view, time, start, end);
+      marks(context, view, time, middle, shape);
     }
   }
 
@@ -82,13 +101,7 @@ export class TimeSequence implements Painter {
     const { time, end, offset } = this.flow.delays;
     context.strokeStyle = ORANGE;
     context.lineWidth = 1.2 * view.ratio;
-    context.beginPath();
-    for (let row = 0; row < lowerBound(time, view.to); row++) {
-      if (end[row] < view.from) continue;
-      context.moveTo(view.x(time[row]), view.y(offset[row]));
-      context.lineTo(view.x(end[row]), view.y(offset[row]));
-    }
-    context.stroke();
+    bars(context, view, time, end, this.latestEnd, offset);
     context.lineWidth = view.ratio;
   }
 
@@ -99,9 +112,10 @@ export class TimeSequence implements Painter {
       const at = view.x(sent.time[row]);
       const nearestY = Math.min(Math.max(y, view.y(sent.end[row])), view.y(sent.start[row]));
       const distance = Math.hypot(at - x, nearestY - y);
-      // Of a segment that was sent again its mark counts, which lies over others.
+      // The mark of a retransmitted segment takes precedence, because it is drawn over others.
       const rank = sent.verdict[row] > 0 ? 0.5 : 1;
-      if (distance <= reach) hits.push({ x: at, y: nearestY, distance: distance * rank, lines: this.wordsOfSegment(row) });
+      if (distance <= reach)
+        hits.push({ x: at, y: nearestY, distance: distance * rank, lines: this.wordsOfSegment(row) });
     }
     return hits;
   }
@@ -122,7 +136,11 @@ export class TimeSequence implements Painter {
     for (const row of rowsNear(time, x, view, reach)) {
       const [at, height] = [view.x(time[row]), view.y(offset[row])];
       const distance = Math.hypot(at - x, height - y);
-      const lines = [`${seconds(time[row])}: dropped`, `around byte ${number(Math.round(offset[row]))}`, ...this.wordsOf(why[row])];
+      const lines = [
+        `${seconds(time[row])}: dropped`,
+        `around byte ${number(Math.round(offset[row]))}`,
+        ...this.wordsOf(why[row]),
+      ];
       if (distance <= reach) hits.push({ x: at, y: height, distance: distance * 0.5, lines });
     }
     return hits;
@@ -131,7 +149,8 @@ export class TimeSequence implements Painter {
   private delaysNear(x: number, y: number, view: View, reach: number): Hit[] {
     const { time, end, offset, why } = this.flow.delays;
     const hits: Hit[] = [];
-    for (let row = 0; row < Math.min(time.length, MOST_LOOKED_AT); row++) {
+    const [from, to] = [lowerBound(this.latestEnd, view.from), lowerBound(time, view.to)];
+    for (let row = from; row < Math.min(to, from + MOST_LOOKED_AT); row++) {
       const at = Math.min(Math.max(x, view.x(time[row])), view.x(end[row]));
       const distance = Math.hypot(at - x, view.y(offset[row]) - y);
       if (distance > reach) continue;
@@ -163,7 +182,7 @@ export class TimeSequence implements Painter {
     return hits;
   }
 
-  /** What the sender recorded at this very time: timeouts, fast retransmits, why. */
+  /** Records of the sender at exactly this time: timeouts, fast retransmits, reasons. */
   private eventsAt(time: number): string[] {
     const decisions = this.flow.decisions;
     if (!decisions) return [];
@@ -175,9 +194,13 @@ export class TimeSequence implements Painter {
 
   private entries(): LegendEntry[] {
     const { sent, acks, sacks, drops, delays, datagrams } = this.flow;
-    const count = (verdict: number) => sent.verdict.reduce((sum, one) => sum + Number(one === verdict), 0);
+    const count = (verdict: number) => this.segments[verdict].time.length;
     const entries: LegendEntry[] = [
-      { label: `${datagrams ? "datagram" : "data segment"} (${number(sent.time.length)})`, colour: BLACK, mark: "stroke" },
+      {
+        label: `${datagrams ? "datagram" : "data segment"} (${number(sent.time.length)})`,
+        colour: BLACK,
+        mark: "stroke",
+      },
     ];
     if (acks.time.length) {
       entries.push({ label: "acknowledged", colour: TEAL, mark: "line" });
@@ -190,7 +213,8 @@ export class TimeSequence implements Painter {
     if (delays.time.length) {
       entries.push({ label: `held up on the link (${number(delays.time.length)})`, colour: ORANGE, mark: "bar" });
     }
-    if (drops.time.length) entries.push({ label: `dropped (${number(drops.time.length)})`, colour: RED, mark: "cross" });
+    if (drops.time.length)
+      entries.push({ label: `dropped (${number(drops.time.length)})`, colour: RED, mark: "cross" });
     return entries;
   }
 }
@@ -208,7 +232,7 @@ const MOST_LOOKED_AT = 2_000;
 
 const LETTERS = 90;
 
-/** Words in lines of at most so many letters. */
+/** The text in lines of at most `LETTERS` characters. */
 export function wrapped(text: string): string[] {
   const lines: string[] = [];
   for (const word of text.split(" ").filter(Boolean)) {

@@ -1,6 +1,6 @@
 // Numbers with their units, rounded for reading: "34 µs", "8.39 s", "1.2 MB".
 
-/** What an axis or a value counts. */
+/** Unit of an axis or a value. */
 export type Unit = "bytes" | "seconds" | "bit/s" | "packets" | "datagrams";
 
 const PREFIXES = [

@@ -23,7 +23,10 @@ test("numbers beyond 32 bits are exact", () => {
 
 test("columns in the page's JSON are unpacked where they stand, times as seconds, unknown numbers as NaN", () => {
   const column = { at: 0, bytes: 1, count: 1 };
-  const tree = unpackAll({ time: column, ssthresh: column, name: "x", rows: [1, 2] }, Uint8Array.from([1])) as Record<string, never>;
+  const tree = unpackAll({ time: column, ssthresh: column, name: "x", rows: [1, 2] }, Uint8Array.from([1])) as Record<
+    string,
+    never
+  >;
   assert.deepEqual([...tree.time], [-1e-9]);
   assert.ok(Number.isNaN(tree.ssthresh[0]));
   assert.deepEqual([tree.name, tree.rows], ["x", [1, 2]]);

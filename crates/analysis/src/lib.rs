@@ -5,17 +5,32 @@
 //! the table `segments`, in batches, so that memory grows with the connections and retransmissions and not with the
 //! capture.
 //!
-//! Read [`Survey`] first, then `report.rs` (the report on a connection) and `rows.rs`; `packets.rs` has the raw numbers
-//! that identify a packet at the other end of its path, `quic.rs` the visible part of QUIC.
+//! Read [`Frames`] and [`Survey`] first, then `report.rs` (the report on a connection) and `rows.rs`; `packets.rs` has
+//! the raw numbers that identify a packet at the other end of its path, `annotation.rs` the verdicts as comments of the
+//! packets, `limits.rs` what limited a sender, `incidents.rs` what happened besides retransmissions, and `quic.rs` the
+//! visible part of QUIC. `input.rs` opens compressed files, and `filter.rs` runs the programs of
+//! libpcap's filters.
 
+mod annotation;
+mod filter;
+mod frames;
+mod incidents;
+mod input;
+mod limits;
 mod packets;
 mod quic;
 mod report;
 mod rows;
+mod segment_kind;
 mod survey;
 
+pub use annotation::annotate;
+pub use filter::{Filter, Instruction, Program};
+pub use frames::{Frames, Selection};
+pub use incidents::Incident;
+pub use input::{Input, open};
 pub use packets::packets;
 pub use quic::QuicConnection;
-pub use report::{PlaceReport, PointReport, Report, SideReport, TcpConnection};
+pub use report::{EcnReport, PlaceReport, PointReport, Report, SideReport, TcpConnection};
 pub use rows::rows;
-pub use survey::Survey;
+pub use survey::{Seen, Survey};

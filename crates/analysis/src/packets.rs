@@ -11,20 +11,20 @@ use parquet::Columns;
 use trace::capture::Capture;
 use trace::flow::{Judgement, ObservedSegment, Side};
 use units::{Instant, PacketId, SeqRange};
-use wire::capture::{Frame, Interface, Reader};
-use wire::{Flags, Parsed, Segment, framing, ip};
+use wire::capture::Frame;
+use wire::{Flags, Parsed, Segment, ip};
 
-/// Reads a capture and gives its TCP packets, in the order of the file. A truncated file is read up to the damage.
+use crate::frames::Frames;
+
+/// Reads frames and gives their TCP packets, in the order of the file. A truncated file is read up to the damage.
 ///
 /// `connection` is the index of the packet's connection in [`Report::connections`](crate::Report::connections) of the
 /// same capture; `time_ns` is nanoseconds since 1970.
 #[must_use]
-pub fn packets<R: Read>(mut reader: Reader<R>) -> RecordBatch {
+pub fn packets<R: Read>(mut frames: Frames<R>) -> RecordBatch {
     let mut reading = PacketReader::default();
-    let mut place = 0;
-    while let Some(Ok(frame)) = reader.next() {
-        reading.add(&frame, PacketId(place), reader.interfaces());
-        place += 1;
+    while let Some(frame) = frames.next() {
+        reading.add(&frame, &mut frames);
     }
     reading.finish()
 }
@@ -51,12 +51,11 @@ struct PacketRow {
 }
 
 impl PacketReader {
-    fn add(&mut self, frame: &Frame, packet: PacketId, interfaces: &[Interface]) {
+    fn add<R: Read>(&mut self, frame: &Frame, frames: &mut Frames<R>) {
         let point = frame.interface as usize;
-        let Some(interface) = interfaces.get(point) else { return };
         self.captures.resize_with(self.captures.len().max(point + 1), Capture::new);
-        let Some(bytes) = framing::ip_packet(interface.link_type, &frame.data) else { return };
-        let Ok(parsed) = wire::parse(bytes) else { return };
+        let (Some(packet), Ok(bytes)) = (frame.packet, frames.unpack(frame)) else { return };
+        let Ok(parsed) = wire::parse_headers(&bytes) else { return };
         let Some((flow, observed)) = self.captures[point].handle_parsed(frame.at, packet, &parsed) else {
             return;
         };
@@ -102,7 +101,7 @@ impl PacketReader {
             .maybe_u64("timestamp", rows().map(|row| row.stamps.map(|stamps| u64::from(stamps[0]))))
             .maybe_u64("echo", rows().map(|row| row.stamps.map(|stamps| u64::from(stamps[1]))))
             .maybe_text("sack", rows().map(|row| row.blocks.as_deref()))
-            .text("kind", rows().map(|row| crate::rows::kind_id(row.observed.kind)))
+            .text("kind", rows().map(|row| crate::segment_kind::kind_id(row.observed.kind)))
             .maybe_boolean("needless", rows().map(|row| judgement(row)?.needed.map(|needed| !needed)))
             .maybe_text("confidence", rows().map(|row| judgement(row).map(|found| found.confidence.id())))
             .finish()

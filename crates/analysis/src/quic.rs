@@ -23,7 +23,7 @@ pub struct QuicConnection {
     pub version: u32,
     /// The connection IDs that each side chose, as hexadecimal digits, in the order of their appearance.
     pub connection_ids: [Vec<String>; 2],
-    /// When its first datagram was seen, in seconds from the first packet of the capture.
+    /// Time at which its first datagram was seen, in seconds from the first packet of the capture.
     pub start_s: f64,
     /// From its first datagram to its last, in seconds.
     pub length_s: f64,

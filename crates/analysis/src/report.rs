@@ -1,10 +1,15 @@
 //! The report on a capture: its points, its connections, and the counts of both sides of each connection.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use trace::flow::{Confidence, Flow, HalfConnection, ObservedSegment, SegmentKind, Side};
+use trace::shape::{Rounds, WindowShape};
 use units::{Bytes, Duration, Instant};
-use wire::{Flags, Segment};
+use wire::{Ecn, Flags, Segment};
 
+use crate::incidents::{Incident, Incidents};
+use crate::limits::Limits;
 use crate::quic::QuicConnection;
 
 /// A capture.
@@ -12,7 +17,7 @@ use crate::quic::QuicConnection;
 pub struct Report {
     /// Points of observation: one for each interface.
     pub points: Vec<PointReport>,
-    /// When the first packet was seen, in seconds since 1970.
+    /// Time at which the first packet was seen, in seconds since 1970.
     pub began_s: f64,
     /// From the first packet to the last, in seconds.
     pub length_s: f64,
@@ -31,9 +36,9 @@ pub struct PointReport {
     pub name: String,
     /// Frames that were captured.
     pub frames: u64,
-    /// Frames that hold no IP packet.
-    pub not_ip: u64,
-    /// IP packets that are not TCP, or parts of fragmented ones.
+    /// Frames that give no IP packet, by their contents: "ARP", "encrypted".
+    pub not_ip: BTreeMap<String, u64>,
+    /// IP packets that are not TCP.
     pub not_tcp: u64,
     /// Packets that could not be read.
     pub unreadable: u64,
@@ -44,26 +49,32 @@ pub struct PointReport {
 pub struct TcpConnection {
     /// Its name: opener and peer, with the point if there are several.
     pub flow: String,
-    /// When its first packet was seen, in seconds from the first packet of the capture.
+    /// Time at which its first packet was seen, in seconds from the first packet of the capture.
     pub start_s: f64,
+    /// Time from the SYN to the acknowledgment of the SYN-ACK, in seconds.
+    pub handshake_s: Option<f64>,
     /// Whether both FINs were acknowledged.
     pub completed: bool,
     /// Whether a reset was seen.
     pub reset: bool,
     /// Index in `senders` of the side that sent more data.
     pub bulk_sender: usize,
-    /// Where the capture was taken, seen from the side that sent more data.
+    /// Place of the capture, seen from the side that sent more data.
     pub place: PlaceReport,
     /// The side that opened it, and the other.
     pub senders: [SideReport; 2],
+    /// Incidents besides the retransmissions of data, in the order of time.
+    pub incidents: Vec<Incident>,
+    /// Incidents that are left out.
+    pub more_incidents: u64,
 }
 
-/// Where a connection was captured.
+/// Place of the capture of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaceReport {
     /// Near the sender of the data, near their receiver, in the middle, or unknown.
     pub place: &'static str,
-    /// How sure that is: certain, likely or unknown.
+    /// Confidence: certain, likely or unknown.
     pub confidence: &'static str,
     /// The shortest round trip from the point to the receiver, in seconds.
     pub to_receiver_s: Option<f64>,
@@ -139,6 +150,37 @@ pub struct SideReport {
     /// Acknowledged bytes over that time, in bytes per second.
     #[serde(rename = "throughput_Bps")]
     pub throughput_bps: Option<f64>,
+    /// The part of that time in which data of its were in flight, in seconds.
+    pub active_s: f64,
+    /// Acknowledged bytes over the active time, in bytes per second.
+    #[serde(rename = "active_throughput_Bps")]
+    pub active_throughput_bps: Option<f64>,
+    /// The mean round-trip time while at least half of its largest flight so far was in flight, in seconds.
+    pub rtt_loaded_s: Option<f64>,
+    /// Limits of the sender, in seconds: "handshake", "application", "receiver", "timer", "repair", "path" or "window".
+    pub time_shares: BTreeMap<&'static str, f64>,
+    /// Confidence of each of them: "certain" if the packets prove nine tenths of its time, "likely" if they prove half,
+    /// or else "unsure". Only at the sender is anything certain.
+    pub time_share_confidence: BTreeMap<&'static str, &'static str>,
+    /// Its packets by ECN: capable, marked "congestion experienced", and with the flags ECE and CWR.
+    pub ecn: EcnReport,
+    /// The largest burst in bytes: data without a pause of a millisecond or an arrival between them.
+    pub largest_burst: u64,
+    /// The course of its window, if there are enough round trips.
+    pub window_shape: Option<WindowShape>,
+}
+
+/// Packets of one side by explicit congestion notification (RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EcnReport {
+    /// Capable of it, and not marked.
+    pub capable: u64,
+    /// Marked on the way.
+    pub marked: u64,
+    /// With the flag ECE, SYNs apart.
+    pub echoes: u64,
+    /// With the flag CWR, SYNs apart.
+    pub reductions: u64,
 }
 
 /// Running counts of one side.
@@ -156,6 +198,16 @@ pub(crate) struct Activity {
     first_ack_seen: bool,
     last_sent: Option<Instant>,
     longest_pause: Duration,
+    last_seen: Option<Instant>,
+    was_active: bool,
+    active: Duration,
+    loaded: (Duration, u64),
+    samples: u64,
+    ecn: EcnReport,
+    burst: u64,
+    largest_burst: u64,
+    limits: Limits,
+    rounds: Rounds,
 }
 
 impl Activity {
@@ -179,7 +231,54 @@ impl Activity {
         self.count_initial_window(observed, flight);
         let pause = self.last_sent.map_or(Duration::ZERO, |last| at.saturating_since(last));
         self.longest_pause = self.longest_pause.max(pause);
+        self.note_burst(observed, pause);
+        self.note_ecn(segment);
         self.last_sent = Some(at);
+    }
+
+    /// A packet of either side passed, after which `side`, which this is, is in this state.
+    pub(crate) fn on_packet(&mut self, at: Instant, flow: &Flow, side: Side, observed: &ObservedSegment) {
+        self.limits.on_packet(at, flow, side, observed);
+        let half = flow.half(side);
+        self.rounds.on_packet(at, half, if observed.sender == side { observed.len } else { 0 });
+        if self.was_active {
+            self.active += self.last_seen.map_or(Duration::ZERO, |last| at.saturating_since(last));
+        }
+        if observed.sender != side {
+            self.burst = 0;
+            self.note_round_trip(half);
+        }
+        self.was_active = !half.flight().is_zero();
+        self.last_seen = Some(at);
+    }
+
+    fn note_round_trip(&mut self, half: &HalfConnection) {
+        let samples = half.round_trips().count;
+        if samples > self.samples && half.flight().0 * 2 >= self.largest_flight.0 {
+            self.loaded.0 += half.latest_round_trip().unwrap_or_default();
+            self.loaded.1 += 1;
+        }
+        self.samples = samples;
+    }
+
+    fn note_burst(&mut self, observed: &ObservedSegment, pause: Duration) {
+        if observed.len > 0 {
+            let continues = pause < BURST_ENDS;
+            self.burst = u64::from(observed.len) + if continues { self.burst } else { 0 };
+            self.largest_burst = self.largest_burst.max(self.burst);
+        }
+    }
+
+    fn note_ecn(&mut self, segment: &Segment) {
+        match segment.ecn {
+            Ecn::NotCapable => {}
+            Ecn::Experienced => self.ecn.marked += 1,
+            _ => self.ecn.capable += 1,
+        }
+        if !segment.flags.contains(Flags::SYN) {
+            self.ecn.echoes += u64::from(segment.flags.contains(Flags::ECE));
+            self.ecn.reductions += u64::from(segment.flags.contains(Flags::CWR));
+        }
     }
 
     /// As long as only the SYN is acknowledged, all data are in flight.
@@ -197,16 +296,25 @@ impl Activity {
 }
 
 impl TcpConnection {
-    pub(crate) fn of(flow: &Flow, name: String, activities: &[Activity; 2], began: Instant) -> Self {
+    pub(crate) fn of(
+        flow: &Flow,
+        name: String,
+        (activities, incidents): (&[Activity; 2], &Incidents),
+        began: Instant,
+    ) -> Self {
         let sides = [Side::Opener, Side::Answerer];
+        let (incidents, more_incidents) = incidents.report(began);
         Self {
             flow: name,
             start_s: flow.first_seen().saturating_since(began).as_secs_f64(),
+            handshake_s: handshake(flow).map(Duration::as_secs_f64),
             completed: sides.iter().all(|side| flow.completed(*side)),
             reset: flow.is_reset(),
             bulk_sender: flow.bulk_sender() as usize,
             place: PlaceReport::of(flow),
             senders: sides.map(|side| SideReport::of(flow, side, &activities[side as usize])),
+            incidents,
+            more_incidents,
         }
     }
 }
@@ -265,8 +373,27 @@ impl SideReport {
             rtt_max_s: any.map(|trips| trips.longest.as_secs_f64()),
             elapsed_s: elapsed.map(Duration::as_secs_f64),
             throughput_bps: elapsed.map(|elapsed| acked as f64 / elapsed.as_secs_f64()),
+            active_s: activity.active.as_secs_f64(),
+            active_throughput_bps: rate(acked, activity.active),
+            rtt_loaded_s: (activity.loaded.1 > 0)
+                .then(|| (activity.loaded.0 / activity.loaded.1).as_secs_f64()),
+            time_shares: activity.limits.seconds(),
+            time_share_confidence: activity.limits.confidence(flow.place(side).place),
+            ecn: activity.ecn,
+            largest_burst: activity.largest_burst,
+            window_shape: activity.rounds.shape(),
         }
     }
+}
+
+/// Time from the SYN to the acknowledgment of the SYN-ACK.
+fn handshake(flow: &Flow) -> Option<Duration> {
+    Some(flow.connected_at()?.saturating_since(flow.syn_at()?))
+}
+
+/// Bytes per second; `None` over no time.
+fn rate(bytes: u64, time: Duration) -> Option<f64> {
+    (time > Duration::ZERO).then(|| bytes as f64 / time.as_secs_f64())
 }
 
 /// Numbers of needless and of undecided retransmissions.
@@ -276,3 +403,6 @@ fn judged(half: &HalfConnection) -> (u64, u64) {
         (needless + u64::from(judgement.needed == Some(false)), undecided + u64::from(unknown))
     })
 }
+
+/// A pause that ends a burst.
+const BURST_ENDS: Duration = Duration::from_millis(1);

@@ -4,6 +4,7 @@
 //! which they passed the point of observation. Times are nanoseconds from the first packet of the capture; sequence
 //! numbers are relative.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use arrow_array::RecordBatch;
@@ -12,18 +13,19 @@ use trace::capture::Capture;
 use trace::flow::{Judgement, ObservedSegment, SegmentKind};
 use units::{Duration, Instant, PacketId};
 use wire::Segment;
-use wire::capture::{Frame, Interface, Reader};
-use wire::framing;
+use wire::capture::Frame;
 
+use crate::frames::Frames;
+use crate::segment_kind::kind_id;
 use crate::survey::{Known, Survey};
 
-/// Reads a capture, of which `survey` is the first reading, again, and gives its rows to `each`, some thousand at a
+/// Reads the frames of which `survey` is the first reading again, and gives their rows to `each`, some thousand at a
 /// time.
 ///
 /// # Errors
-/// What `each` returns; then the reading ends.
+/// Errors of `each`, which end the reading.
 pub fn rows<R: Read, E>(
-    mut reader: Reader<R>,
+    mut frames: Frames<R>,
     survey: &Survey,
     mut each: impl FnMut(RecordBatch) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -31,12 +33,11 @@ pub fn rows<R: Read, E>(
         began: survey.began(),
         known: survey.known(),
         captures: Vec::new(),
+        samples: Vec::new(),
         rows: Vec::new(),
     };
-    let mut place = 0;
-    while let Some(Ok(frame)) = reader.next() {
-        reading.add(&frame, PacketId(place), reader.interfaces());
-        place += 1;
+    while let Some(frame) = frames.next() {
+        reading.add(&frame, &mut frames);
         if reading.rows.len() == ROWS {
             each(reading.take())?;
         }
@@ -48,6 +49,8 @@ struct SegmentReader {
     began: Instant,
     known: Vec<Vec<Known>>,
     captures: Vec<Capture>,
+    /// The number of round trips measured so far, of both sides of each connection, by point.
+    samples: Vec<BTreeMap<usize, [u64; 2]>>,
     rows: Vec<SegmentRow>,
 }
 
@@ -59,21 +62,24 @@ struct SegmentRow {
     observed: ObservedSegment,
     flags: String,
     sack: Option<String>,
+    round_trip: Option<Duration>,
     judgement: Option<Judgement>,
 }
 
 impl SegmentReader {
-    fn add(&mut self, frame: &Frame, packet: PacketId, interfaces: &[Interface]) {
+    fn add<R: Read>(&mut self, frame: &Frame, frames: &mut Frames<R>) {
         let point = frame.interface as usize;
-        let Some(interface) = interfaces.get(point) else { return };
         self.captures.resize_with(self.captures.len().max(point + 1), Capture::new);
-        let Some(bytes) = framing::ip_packet(interface.link_type, &frame.data) else { return };
-        let Ok(parsed) = wire::parse(bytes) else { return };
+        self.samples.resize_with(self.captures.len(), BTreeMap::new);
+        let (Some(packet), Ok(bytes)) = (frame.packet, frames.unpack(frame)) else { return };
+        let Ok(parsed) = wire::parse_headers(&bytes) else { return };
         let Some((flow, observed)) = self.captures[point].handle_parsed(frame.at, packet, &parsed) else {
             return;
         };
         let Some(segment) = parsed.segment() else { return };
         let heard = self.captures[point].flows()[flow].half(observed.sender.peer());
+        let samples = &mut self.samples[point].entry(flow).or_default()[observed.sender.peer() as usize];
+        let before = std::mem::replace(samples, heard.round_trips().count);
         self.rows.push(SegmentRow {
             at: frame.at.saturating_since(self.began),
             flow: [point, flow],
@@ -81,6 +87,7 @@ impl SegmentReader {
             observed,
             flags: segment.flags.to_string(),
             sack: sack_text(segment, |seq| heard.relative(seq)),
+            round_trip: heard.latest_round_trip().filter(|_| *samples > before),
             judgement: self.known[point][flow].judgements.get(&packet).copied(),
         });
     }
@@ -109,6 +116,7 @@ impl SegmentReader {
             .maybe_text("confidence", judged().map(|one| one.map(|judgement| judgement.confidence.id())))
             .text("flags", rows().map(|row| row.flags.as_str()))
             .maybe_text("sack", rows().map(|row| row.sack.as_deref()))
+            .maybe_u64("rtt_ns", rows().map(|row| row.round_trip.map(Duration::as_nanos)))
             .u32("connection", rows().map(|_| 1))
             .finish()
     }
@@ -128,20 +136,6 @@ impl SegmentRow {
             SegmentKind::Retransmission(cause) => Some(cause.id()),
             _ => None,
         }
-    }
-}
-
-/// The name of a kind in tables.
-pub(crate) const fn kind_id(kind: SegmentKind) -> &'static str {
-    match kind {
-        SegmentKind::Syn => "syn",
-        SegmentKind::Data => "data",
-        SegmentKind::Fin => "fin",
-        SegmentKind::Retransmission(_) => "retransmission",
-        SegmentKind::OutOfOrder => "out_of_order",
-        SegmentKind::Ack => "ack",
-        SegmentKind::Probe => "probe",
-        SegmentKind::Reset => "rst",
     }
 }
 

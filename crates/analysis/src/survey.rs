@@ -5,13 +5,18 @@ use std::io::Read;
 use std::net::SocketAddr;
 
 use trace::capture::Capture;
-use trace::flow::{Flow, Judgement, Side};
-use units::{Instant, PacketId};
-use wire::capture::{Frame, Interface, ReadError, Reader};
-use wire::{Parsed, Transport, framing};
+use trace::flow::{Flow, Judgement, ObservedSegment, SegmentKind, Side};
+use units::{Duration, Instant, PacketId};
+use wire::capture::{Frame, Interface};
+use wire::framing::NotIp;
+use wire::{Parsed, Transport};
+
+use crate::frames::Frames;
+use crate::incidents::Incidents;
 
 use crate::quic::{Quic, QuicConnection};
 use crate::report::{Activity, PointReport, Report, TcpConnection};
+use crate::segment_kind::kind_id;
 
 /// The result of the first reading.
 #[derive(Debug, Default)]
@@ -19,7 +24,20 @@ pub struct Survey {
     points: Vec<PointSurvey>,
     began: Option<Instant>,
     ended: Option<Instant>,
-    error: Option<ReadError>,
+    error: Option<String>,
+}
+
+/// A TCP packet, as the first reading passes it.
+#[derive(Debug)]
+pub struct Seen<'a> {
+    /// Time from the first frame of the capture.
+    pub at: Duration,
+    /// Its number as Wireshark counts, from 1.
+    pub number: PacketId,
+    /// Its connection.
+    pub flow: &'a Flow,
+    /// The packet in its context.
+    pub observed: ObservedSegment,
 }
 
 /// The traffic at one point of observation.
@@ -28,9 +46,10 @@ struct PointSurvey {
     interface: Interface,
     capture: Capture,
     activities: Vec<[Activity; 2]>,
+    incidents: Vec<Incidents>,
     quic: Quic,
     frames: u64,
-    not_ip: u64,
+    not_ip: BTreeMap<NotIp, u64>,
 }
 
 /// The results on a connection that the second reading needs.
@@ -42,23 +61,52 @@ pub(crate) struct Known {
     pub(crate) judgements: BTreeMap<PacketId, Judgement>,
 }
 
+impl Seen<'_> {
+    /// Its kind and cause by the names in tables, if it is notable: a retransmission, a packet out of order, a probe or
+    /// a reset.
+    #[must_use]
+    pub const fn notable(&self) -> Option<(&'static str, Option<&'static str>)> {
+        let kind = self.observed.kind;
+        match kind {
+            SegmentKind::Retransmission(cause) => Some((kind_id(kind), Some(cause.id()))),
+            SegmentKind::OutOfOrder | SegmentKind::Probe | SegmentKind::Reset => Some((kind_id(kind), None)),
+            _ => None,
+        }
+    }
+
+    /// The ends of its connection, the sender first.
+    #[must_use]
+    pub fn ends(&self) -> [SocketAddr; 2] {
+        let sender = self.observed.sender;
+        [sender, sender.peer()].map(|side| self.flow.ends()[side as usize])
+    }
+}
+
 impl Survey {
-    /// Reads a capture to its end, or to the damage if it is truncated or damaged.
-    pub fn read<R: Read>(mut reader: Reader<R>) -> Self {
+    /// Reads frames to their end.
+    pub fn read<R: Read>(frames: Frames<R>) -> Self {
+        Self::watch(frames, |_| Ok::<(), std::convert::Infallible>(())).unwrap_or_else(|never| match never {})
+    }
+
+    /// Reads frames to their end, and gives each TCP packet to `each` as it comes.
+    ///
+    /// # Errors
+    /// Errors of `each`, which end the reading.
+    pub fn watch<R: Read, E>(
+        mut frames: Frames<R>,
+        mut each: impl FnMut(&Seen<'_>) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let mut survey = Self::default();
-        let mut place = 0;
-        while let Some(next) = reader.next() {
-            match next {
-                Ok(frame) => {
-                    survey.add_points(reader.interfaces());
-                    survey.add(&frame, PacketId(place));
-                    place += 1;
-                }
-                Err(error) => survey.error = Some(error),
+        while let Some(frame) = frames.next() {
+            survey.began = frames.began();
+            survey.add_points(frames.points());
+            if let Some(seen) = survey.add(&frame, &mut frames) {
+                each(&seen)?;
             }
         }
-        survey.add_points(reader.interfaces());
-        survey
+        survey.add_points(frames.points());
+        survey.error = frames.error();
+        Ok(survey)
     }
 
     /// The report.
@@ -67,22 +115,22 @@ impl Survey {
         let points = self.points.iter().map(|seen| PointReport {
             name: seen.interface.name.clone(),
             frames: seen.frames,
-            not_ip: seen.not_ip,
+            not_ip: seen.not_ip.iter().map(|(what, count)| (what.to_string(), *count)).collect(),
             not_tcp: seen.capture.other_packets(),
             unreadable: seen.capture.unreadable_packets(),
         });
-        let began = self.began.unwrap_or(Instant::START);
+        let began = self.began();
         Report {
             points: points.collect(),
             began_s: began.saturating_since(Instant::START).as_secs_f64(),
             length_s: self.ended.unwrap_or(began).saturating_since(began).as_secs_f64(),
             connections: self.connections(began),
             quic: self.quic(began),
-            error: self.error.as_ref().map(ToString::to_string),
+            error: self.error.clone(),
         }
     }
 
-    /// When the first packet was seen.
+    /// Time at which the first packet was seen.
     pub(crate) fn began(&self) -> Instant {
         self.began.unwrap_or(Instant::START)
     }
@@ -114,40 +162,26 @@ impl Survey {
         let several = self.points.len() > 1;
         let all = self.points.iter().flat_map(|seen| {
             let point = several.then_some(seen.interface.name.as_str());
-            let flows = seen.capture.flows().iter().zip(&seen.activities);
-            flows.map(move |(flow, activities)| {
-                TcpConnection::of(flow, name_of(flow, point), activities, began)
-            })
+            let told = seen.activities.iter().zip(&seen.incidents);
+            let flows = seen.capture.flows().iter().zip(told);
+            flows.map(move |(flow, told)| TcpConnection::of(flow, name_of(flow, point), told, began))
         });
         all.collect()
     }
 
-    fn add(&mut self, frame: &Frame, packet: PacketId) {
-        self.began = Some(self.began.map_or(frame.at, |began| began.min(frame.at)));
+    fn add<R: Read>(&mut self, frame: &Frame, frames: &mut Frames<R>) -> Option<Seen<'_>> {
         self.ended = self.ended.max(Some(frame.at));
-        let Some(seen) = self.points.get_mut(frame.interface as usize) else { return };
+        let began = self.began();
+        let seen = self.points.get_mut(frame.interface as usize)?;
         seen.frames += 1;
-        let Some(bytes) = framing::ip_packet(seen.interface.link_type, &frame.data) else {
-            seen.not_ip += 1;
-            return;
-        };
-        let Ok(parsed) = wire::parse(bytes) else {
-            // The capture counts packets that it cannot read.
-            drop(seen.capture.handle_packet(frame.at, packet, bytes));
-            return;
-        };
-        if let Transport::Udp(datagram) = &parsed.transport {
-            let [source, destination] = ends(&parsed, [datagram.source_port, datagram.destination_port]);
-            seen.quic.handle_datagram(frame.at, source, destination, datagram);
-        }
-        if let Some((index, observed)) = seen.capture.handle_parsed(frame.at, packet, &parsed) {
-            seen.activities.resize_with(seen.activities.len().max(index + 1), Default::default);
-            let flow = &seen.capture.flows()[index];
-            if let Some(segment) = parsed.segment() {
-                let own = &mut seen.activities[index][observed.sender as usize];
-                own.on_sent(frame.at, segment, &observed, flow.half(observed.sender).flight());
+        let bytes = match frames.unpack(frame) {
+            Ok(bytes) => bytes,
+            Err(what) => {
+                *seen.not_ip.entry(what).or_default() += 1;
+                return None;
             }
-        }
+        };
+        seen.add(frame, &bytes, began)
     }
 
     fn add_points(&mut self, interfaces: &[Interface]) {
@@ -156,10 +190,40 @@ impl Survey {
             interface: interface.clone(),
             capture: Capture::new(),
             activities: Vec::new(),
+            incidents: Vec::new(),
             quic: Quic::default(),
             frames: 0,
-            not_ip: 0,
+            not_ip: BTreeMap::new(),
         }));
+    }
+}
+
+impl PointSurvey {
+    fn add(&mut self, frame: &Frame, bytes: &[u8], began: Instant) -> Option<Seen<'_>> {
+        let number = frame.packet?;
+        let Ok(parsed) = wire::parse_headers(bytes) else {
+            // The capture counts packets that it cannot read.
+            drop(self.capture.handle_packet(frame.at, number, bytes));
+            return None;
+        };
+        if let Transport::Udp(datagram) = &parsed.transport {
+            let [source, destination] = ends(&parsed, [datagram.source_port, datagram.destination_port]);
+            self.quic.handle_datagram(frame.at, source, destination, datagram);
+        }
+        let (index, observed) = self.capture.handle_parsed(frame.at, number, &parsed)?;
+        let segment = parsed.segment()?;
+        let flows = self.activities.len().max(index + 1);
+        self.activities.resize_with(flows, Default::default);
+        self.incidents.resize_with(flows, Default::default);
+        let flow = &self.capture.flows()[index];
+        let activities = &mut self.activities[index];
+        let sender = observed.sender;
+        activities[sender as usize].on_sent(frame.at, segment, &observed, flow.half(sender).flight());
+        for side in [sender, sender.peer()] {
+            activities[side as usize].on_packet(frame.at, flow, side, &observed);
+        }
+        self.incidents[index].on_packet(frame.at, number, flow, segment, &observed);
+        Some(Seen { at: frame.at.saturating_since(began), number, flow, observed })
     }
 }
 

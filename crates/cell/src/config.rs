@@ -24,6 +24,7 @@ use crate::scheduler::{SchedulerChoice, Service, max_rate};
 /// A plan of cells that share one carrier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "CellPlan")]
 pub struct Config {
     /// Positions of the sites.
     pub layout: LayoutConfig,
@@ -31,7 +32,7 @@ pub struct Config {
     pub radio: RadioConfig,
     /// Transport blocks and their errors.
     pub adaptation: AdaptationConfig,
-    /// In what order users are served; one scheduler for each sector.
+    /// Order in which users are served; each sector has a scheduler.
     pub scheduler: SchedulerChoice,
     /// Users that may share a TTI by codes. 4 in Landström 2008 §7.1.
     pub users_per_tti: u32,
@@ -48,8 +49,8 @@ pub struct Config {
 pub struct LayoutConfig {
     /// Sites of three sectors each: 1, 7 or 19. 7 in Landström 2008 §7.5.1.
     pub sites: u32,
-    /// Distance between neighbouring sites. Open in the document; 1000 m as 3GPP TR 25.942 §5.1.1 has it for macro
-    /// cells.
+    /// Distance between neighbouring sites. Not given in the document; 1000 m is the value of 3GPP TR 25.942 §5.1.1 for
+    /// macro cells.
     pub site_distance: Metres,
 }
 
@@ -57,46 +58,46 @@ pub struct LayoutConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RadioConfig {
-    /// Carrier frequency. Open in the document; 2 GHz (3GPP TR 25.942 §4.1.1.2).
+    /// Carrier frequency. Not given in the document; 2 GHz (3GPP TR 25.942 §4.1.1.2).
     pub carrier: Hertz,
     /// Bandwidth over which noise is received: the chip rate, 3.84 MHz (3GPP TS 25.201).
     pub bandwidth: Hertz,
-    /// Power of a sector in all. Open in the document; 43 dBm (3GPP TR 25.942 table 5.1).
+    /// Total power of a sector. Not given in the document; 43 dBm (3GPP TR 25.942 table 5.1).
     pub power: Watts,
-    /// Share of it for pilots and other channels, always sent. Open in the document; 0.3, as 3GPP TR 25.848 annex A
-    /// leaves 70 % to the shared channel.
+    /// Share of the power for pilots and other channels, always sent. Not given in the document; 0.3, as 3GPP TR 25.848
+    /// annex A leaves 70 % to the shared channel.
     pub overhead: Probability,
-    /// Gain of a sector's antenna, cable loss taken off. Open in the document; 14 dBi (3GPP TR 25.896 annex A.3).
+    /// Gain of a sector's antenna, less cable loss. Not given in the document; 14 dBi (3GPP TR 25.896 annex A.3).
     pub antenna_gain: Decibels,
-    /// Angle between the directions of half power. Open in the document; 70° (3GPP TR 25.896 annex A.3).
+    /// Angle between the directions of half power. Not given in the document; 70° (3GPP TR 25.896 annex A.3).
     pub beamwidth: Degrees,
-    /// Attenuation behind the antenna. Open in the document; 20 dB (3GPP TR 25.896 annex A.3).
+    /// Front-to-back ratio of the antenna. Not given in the document; 20 dB (3GPP TR 25.896 annex A.3).
     pub front_to_back: Decibels,
-    /// Path loss at a kilometre. Open in the document; 128.1 dB (3GPP TR 25.942 §4.1.1.2, antenna 15 m above roofs).
+    /// Path loss at 1 km. Not given in the document; 128.1 dB (3GPP TR 25.942 §4.1.1.2, antenna 15 m above roofs).
     pub path_loss_at_1_km: Decibels,
     /// Path loss exponent. 3.5 in Landström 2008 §7.5.1.
     pub path_loss_exponent: f64,
-    /// Least loss between antennas. Open in the document; 70 dB (3GPP TR 25.942 §4.1.1.2).
+    /// Minimum coupling loss between antennas. Not given in the document; 70 dB (3GPP TR 25.942 §4.1.1.2).
     pub minimum_coupling_loss: Decibels,
     /// Standard deviation of the shadowing. 8.9 dB in Landström 2008 §7.5.1.
     pub shadowing: Decibels,
-    /// Correlation of the shadowing between sites. Open in the document; 0.5 (3GPP TR 25.942 §4.1.1.3).
+    /// Correlation of the shadowing between sites. Not given in the document; 0.5 (3GPP TR 25.942 §4.1.1.3).
     pub shadowing_correlation: Probability,
     /// The multipath profile. Typical Urban in Landström 2008 §7.5.1.
     pub multipath: Multipath,
     /// Speed of the users: for their fading, and with `mobility` for their motion. 3 km/h in Landström 2008 §7.5.1.
     pub speed: Speed,
-    /// Share of the own sector's power that interferes after multipath. Open in the document; 0.4 (3GPP TR 25.942
+    /// Share of the own sector's power that interferes after multipath. Not given in the document; 0.4 (3GPP TR 25.942
     /// §5.1.4: an orthogonality factor of 0.4 in macro cells).
     pub non_orthogonality: Probability,
-    /// Noise figure of a receiver. Open in the document; 9 dB (3GPP TR 25.942 table 5.1).
+    /// Noise figure of a receiver. Not given in the document; 9 dB (3GPP TR 25.942 table 5.1).
     pub noise_figure: Decibels,
-    /// Which sector serves a user. Open in the document; the strongest, as in a network.
+    /// Sector that serves a user. Not given in the document; the strongest, as in a network.
     #[serde(skip_serializing_if = "Serving::is_default")]
     pub serving: Serving,
 }
 
-/// Which sector serves a user, where handovers do not decide it.
+/// Sector that serves a user, unless handovers decide it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Serving {
@@ -133,9 +134,9 @@ pub struct AdaptationConfig {
     /// Codes of spreading factor 16 that a sector has for the channel, 15 of 16 (3GPP TS 25.308 §5.1); with blocks of
     /// LTE, its resource blocks, 50 in 10 MHz (3GPP TS 36.101 table 5.6-1).
     pub codes: u32,
-    /// How block errors come about.
+    /// Model of block errors.
     pub errors: Errors,
-    /// How long a user is not sent to after an error. 12 ms in Landström 2008 §7.1.
+    /// Time for which a user is not served after an error. 12 ms in Landström 2008 §7.1.
     pub error_pause: Duration,
     /// Age of the reported quality on use, a whole number of TTIs. 0 in the document, whose estimation is perfect.
     pub report_delay: Duration,
@@ -173,16 +174,17 @@ pub struct CustomBlock {
     pub needs: Decibels,
 }
 
-/// How block errors come about.
+/// Model of block errors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "BlockErrors")]
 pub enum Errors {
     /// By quality (Brouwer et al. 2004).
     Curve,
     /// With fixed probabilities. 0.2 and 0.5 in Landström 2008 §7.5.1.
     #[serde(untagged)]
     Fixed {
-        /// Where the quality carries the smallest block at least.
+        /// Probability where the quality suffices for the smallest block.
         usual: Probability,
         /// Below that.
         below_smallest: Probability,
@@ -205,7 +207,7 @@ pub struct UserConfig {
     /// Its speed, if it differs from `radio.speed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
-    /// Where it goes, on straight ways: 0° is east, 90° north. Without it, in a direction at random.
+    /// Direction of motion on straight ways: 0° is east, 90° north. Default: random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heading: Option<Degrees>,
 }
@@ -291,10 +293,10 @@ impl Config {
         self.adaptation.check().map_err(|error| error.below("adaptation"))?;
         self.scheduler.check().map_err(|error| error.below("scheduler"))?;
         if self.users_per_tti == 0 {
-            return refuse("users_per_tti", "nobody could be served", "write 1 or more");
+            return refuse("users_per_tti", "no user can be served in a TTI", "write 1 or more");
         }
         if self.tti.is_zero() {
-            return refuse("tti", "a TTI of no time never ends", "write one like \"2 ms\"");
+            return refuse("tti", "a TTI must be longer than 0 s", "write one like \"2 ms\"");
         }
         self.mobility.as_ref().map_or(Ok(()), MobilityConfig::check).map_err(|error| error.below("mobility"))
     }
@@ -505,7 +507,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_its_path_and_a_remedy() {
         let refusals = [
             ("layout = { sites = 5 }", "layout.sites: 5 sites are no whole rings; write 1, 7 or 19"),
-            ("users_per_tti = 0", "users_per_tti: nobody could be served; write 1 or more"),
+            ("users_per_tti = 0", "users_per_tti: no user can be served in a TTI; write 1 or more"),
             ("radio = { power = \"0 W\" }", "radio.power: 0 W is too little; write 0.000001 W or more"),
             (
                 "adaptation = { chase_combining = true }",

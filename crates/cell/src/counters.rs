@@ -19,13 +19,13 @@ pub struct UserCounters {
     pub overflowed: u64,
     /// Packets dropped as it was handed over.
     pub handover_drops: u64,
-    /// How often it was handed over to another sector.
+    /// Number of handovers to another sector.
     pub handovers: u64,
     /// The most packets that ever waited for it.
     pub queue_max: u64,
     /// Transport blocks sent to it, repetitions counted.
     pub blocks: u64,
-    /// Those received in error.
+    /// Blocks received in error.
     pub block_errors: u64,
     /// Bits of transport blocks sent to it, padding and repetitions counted.
     pub block_bits: u64,

@@ -83,7 +83,7 @@ impl History {
         }
     }
 
-    /// How long the oldest token has waited.
+    /// Age of the oldest token.
     pub(crate) fn token_delay(&mut self, now: Instant) -> Duration {
         self.fill(now);
         if self.min_rate > 0.0 {
@@ -147,7 +147,7 @@ mod tests {
         history.on_delivered(at(1_998), Bytes(12_500));
         assert!((history.mean_rate(at(1_998), TTI) - 100_000.0).abs() < 1e-6);
         history.on_arrival(at(5_000), 1);
-        assert!(history.mean_rate(at(5_000), TTI) > 0.0, "the same transfer goes on");
+        assert!(history.mean_rate(at(5_000), TTI) > 0.0, "the same transfer continues");
         history.on_arrival(at(5_000), 2);
         assert!(history.mean_rate(at(5_000), TTI) == 0.0, "another has had nothing yet");
     }

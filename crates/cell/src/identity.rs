@@ -1,4 +1,4 @@
-//! Which user, which sector, which site: places in the lists of a [`crate::Layout`] and a [`crate::Cell`].
+//! Identities of users, sectors and sites: indices in the lists of a [`crate::Layout`] and a [`crate::Cell`].
 
 /// A user of the channel, by its place in the list of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -29,7 +29,7 @@ pub struct Layout {
     rings: u32,
 }
 
-/// How a receiver lies as seen from an antenna.
+/// Position of a receiver relative to an antenna.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bearing {
     /// Distance in metres.
@@ -121,7 +121,7 @@ impl Layout {
         sectors.min_by(|a, b| aside(a).total_cmp(&aside(b))).unwrap_or(SectorId(0))
     }
 
-    /// How `place` lies as seen from the nearest image of a site.
+    /// Position of `place` relative to the nearest image of a site.
     #[must_use]
     pub fn bearing(&self, site: SiteId, place: Point) -> Bearing {
         let site = self.site(site);

@@ -54,7 +54,7 @@ impl<P> UserQueue<P> {
         self.waiting.is_empty()
     }
 
-    /// How long the oldest packet has waited.
+    /// Age of the oldest packet.
     pub(crate) fn delay(&self, now: Instant) -> Duration {
         if self.is_empty() { Duration::ZERO } else { now - self.oldest }
     }

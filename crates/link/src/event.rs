@@ -42,7 +42,7 @@ pub enum Event {
     },
     /// Moved from the input queue into the send buffer.
     LeftQueue {
-        /// How long it was in the queue.
+        /// Time that it spent in the queue.
         waited: Duration,
         /// Packets left in the queue.
         left: u32,

@@ -40,13 +40,13 @@ pub(crate) struct FastPath<P> {
     delivered: usize,
     /// Packets of the ring whose transmission has ended: those delivered and those propagating.
     transmitted: usize,
-    /// When the first of the propagating packets is delivered, or never.
+    /// Time at which the first of the propagating packets is delivered, or never.
     next_delivery: Instant,
     /// End of the current transmission, or never.
     transmission_end: Instant,
     /// The earlier of the two.
     next_due: Instant,
-    /// When the last of the transmissions known so far ends.
+    /// Time at which the last of the transmissions known so far ends.
     busy_until: Instant,
     queue_len: u32,
     queue_bytes: Bytes,
@@ -61,7 +61,7 @@ struct Inside<P> {
     /// Its size with the link's framing.
     size: Bytes,
     arrived: Instant,
-    /// When its transmission ends.
+    /// Time at which its transmission ends.
     transmitted: Instant,
 }
 

@@ -5,6 +5,7 @@ use units::{Bytes, Instant, Streams};
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::event::{Observer, StopReason};
+use crate::exchanged::Exchanged;
 use crate::fast_path::FastPath;
 use crate::packet::Packet;
 use crate::pipeline::Pipeline;
@@ -31,6 +32,7 @@ pub struct Link<P> {
 enum Path<P> {
     Fast(FastPath<P>),
     Staged(Box<Pipeline<P>>),
+    Exchanged(Box<Exchanged<P>>),
 }
 
 /// Calls the same method of whichever path there is.
@@ -39,6 +41,7 @@ macro_rules! on_path {
         match $link {
             Path::Fast($path) => $call,
             Path::Staged($path) => $call,
+            Path::Exchanged($path) => $call,
         }
     };
 }
@@ -90,11 +93,11 @@ impl<P: Packet> Link<P> {
     pub fn upcoming(&self, places: usize) -> Option<&P> {
         match &self.path {
             Path::Fast(path) => path.upcoming(places),
-            Path::Staged(_) => None,
+            Path::Staged(_) | Path::Exchanged(_) => None,
         }
     }
 
-    /// When the link wants to be called next, if it holds anything.
+    /// Time at which the link wants to be called next, if it holds anything.
     #[inline]
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -123,6 +126,25 @@ impl<P: Packet> Link<P> {
         on_path!(&mut self.path, path => path.take_waiting(now, observer))
     }
 
+    /// Replaces the link's parameters during the run. Packets that wait in the queue pass to the new queue in their
+    /// order, and are dropped where it is shorter; those that are being transmitted or propagate arrive as before, and
+    /// may be overtaken. The random processes of the new link begin with the first draws of `streams`.
+    pub fn exchange(
+        &mut self,
+        now: Instant,
+        (config, streams): (&Config, &Streams),
+        observer: &mut impl Observer<P>,
+    ) {
+        let next = Self::new(config, streams);
+        if let Path::Exchanged(path) = &mut self.path {
+            return path.exchange(now, next, observer);
+        }
+        let present = std::mem::replace(self, Self::new(config, streams));
+        let mut exchanged = Exchanged::new(present);
+        exchanged.exchange(now, next, observer);
+        self.path = Path::Exchanged(Box::new(exchanged));
+    }
+
     /// Why the run must stop, if the queue overflowed where that is to stop it.
     #[inline]
     #[must_use]
@@ -136,14 +158,13 @@ impl<P: Packet> Link<P> {
         on_path!(&self.path, path => path.counters())
     }
 
-    /// How much waits in the input queue: packets, and their bytes with framing.
+    /// Length of the input queue: packets, and their bytes with framing.
     #[must_use]
     pub fn queue_len(&self) -> (usize, Bytes) {
         on_path!(&self.path, path => path.queue_len())
     }
 
-    /// How many packets are anywhere inside the link, those included that have left and are not
-    /// yet polled.
+    /// Number of packets inside the link, including packets that have left and are not yet polled.
     #[must_use]
     pub fn packets_inside(&self) -> usize {
         on_path!(&self.path, path => path.packets_inside())

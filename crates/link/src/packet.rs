@@ -22,7 +22,7 @@ pub trait Packet: Sized {
     /// Sets its ECN field to "congestion experienced". Called only if it is capable.
     fn mark_ce(&mut self) {}
 
-    /// Which flow it belongs to: equal for packets of one direction of one connection.
+    /// Key of its flow: equal for packets of one direction of one connection.
     fn flow_key(&self) -> u64 {
         0
     }

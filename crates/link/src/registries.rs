@@ -10,7 +10,7 @@ pub struct Registry {
     pub name: &'static str,
     /// Its name in schemas.
     pub key: &'static str,
-    /// What its members decide.
+    /// Decision that its members make.
     pub summary: &'static str,
     /// Its members, in the order of the documentation.
     pub entries: &'static [Entry],

@@ -29,7 +29,7 @@ pub(crate) struct PacketState {
     pub(crate) arrival_number: u64,
     /// Its number among the packets transmitted, from 1; 0 before its transmission.
     pub(crate) transmission_number: u64,
-    /// When it arrived.
+    /// Time of arrival.
     pub(crate) arrived: Instant,
     /// Why it is lost when its time to leave the receive buffer comes, if it is.
     pub(crate) pending_loss: Option<ErrorCause>,
@@ -111,7 +111,7 @@ impl<P> PacketStore<P> {
         self.places.get_mut(handle.index())?.packet.as_mut()
     }
 
-    /// How many packets are inside.
+    /// Number of packets inside.
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

@@ -15,7 +15,7 @@ impl TransmissionTime {
         Self { rate: Rate::from_bits_per_sec(0), size: Bytes::ZERO, time: Duration::MAX }
     }
 
-    /// How long `size` takes at `rate`.
+    /// Duration of a transmission of `size` at `rate`.
     #[inline(always)]
     pub(crate) fn of(&mut self, rate: Rate, size: Bytes) -> Duration {
         if (self.rate, self.size) != (rate, size) {

@@ -117,6 +117,25 @@ pub fn uplinks(except: &str) -> Vec<String> {
     names
 }
 
+/// Returns the interfaces of this namespace that have an address, in alphabetical order.
+///
+/// # Errors
+/// If the kernel does not list them.
+pub fn interfaces_with(address: Ipv4Addr) -> Result<Vec<String>, Error> {
+    let has_it = |entry: &nix::ifaddrs::InterfaceAddress| {
+        entry
+            .address
+            .as_ref()
+            .and_then(|known| known.as_sockaddr_in())
+            .is_some_and(|known| known.ip() == address)
+    };
+    let having = nix::ifaddrs::getifaddrs()?.filter(has_it).map(|entry| entry.interface_name);
+    let mut names: Vec<String> = having.collect();
+    names.sort();
+    names.dedup();
+    Ok(names)
+}
+
 /// Makes the device of this namespace's own host or program, with the loopback up.
 fn make_inner(mtu: u32) -> Result<(Tun, RouteSocket, Interface), Error> {
     let tun = make(INNER_DEVICE, mtu)?;

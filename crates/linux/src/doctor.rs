@@ -20,13 +20,13 @@ use crate::tun;
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was checked, one word.
+    /// Subject of the check, one word.
     pub check: String,
     /// Whether the check passed.
     pub ok: bool,
-    /// What was found.
+    /// The finding.
     pub says: String,
-    /// What to do if the check failed.
+    /// Remedy if the check failed.
     pub remedy: Option<String>,
 }
 

@@ -1,4 +1,5 @@
-//! What live runs ask of the operating system, each module alone: no World, no clock, no thread of its own.
+//! Interfaces to the operating system for live runs. Each module stands alone: no World, no clock, no thread of its
+//! own.
 //!
 //! - Devices and addresses: [`tun`] (packets), [`device`] (pairs of devices), [`route`] (interfaces, addresses,
 //!   routes), [`policy`] (routing rules), [`nat`] (address translation), [`forwarding`] (a setting that is given back).

@@ -1,4 +1,4 @@
-//! What a thread has had of the processors, and how long it has waited for one.
+//! Processor time of a thread, and the time that it has waited for a processor.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

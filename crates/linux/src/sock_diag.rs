@@ -6,7 +6,7 @@ use nix::libc;
 use nix::sys::socket::SockProtocol;
 
 use crate::Error;
-use crate::netlink::{Request, Socket, attributes};
+use crate::netlink::{Request, Socket, attributes, objects};
 use crate::tcp_info::TcpInfo;
 
 /// A socket that lists the connections of the namespace in which it was opened.
@@ -41,6 +41,16 @@ impl SockDiag {
         self.0.dump(request, |message| connections.extend(connection(message.body)))?;
         Ok(connections)
     }
+}
+
+/// Reads the connections of a part of the kernel's answer.
+///
+/// # Errors
+/// If the part says that the kernel refused the request, or ends within a message.
+pub fn connections_in(part: &[u8]) -> Result<Vec<Connection>, Error> {
+    let mut connections = Vec::new();
+    objects(part, |message| connections.extend(connection(message.body)))?;
+    Ok(connections)
 }
 
 /// `struct inet_diag_req_v2`: family, protocol, extensions, padding, states, and an empty `struct inet_diag_sockid`.

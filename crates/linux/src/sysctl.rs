@@ -1,4 +1,4 @@
-//! Kernel settings of a network namespace: the list of those that a scenario may set, reading and writing.
+//! Kernel settings of a network namespace: the list of settings that a scenario may use, reading and writing.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What tests of this crate need: a network namespace of their own, and a way to say where a machine does not allow
+//! Support for tests of this crate: a network namespace of their own, and a way to say where a machine does not allow
 //! one.
 
 use std::fmt::Display;

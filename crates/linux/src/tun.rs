@@ -21,8 +21,8 @@ const LARGEST_PACKET: usize = 65_535;
 
 /// A TUN device in the network namespace of the thread that made it. Dropping it removes the device.
 ///
-/// Where a program is a host's stack, this is one socket of a pair that preserves packet boundaries. The program reads
-/// and writes the other socket as it would the descriptor of a TUN device.
+/// If a program is a host's stack, this is one socket of a pair that preserves packet boundaries. The program reads and
+/// writes the other socket as it would the descriptor of a TUN device.
 #[derive(Debug)]
 pub struct Tun {
     device: File,

@@ -15,7 +15,7 @@ pub enum LiveError {
     #[error(transparent)]
     Build(#[from] sim::BuildError),
 
-    /// The stacks of two hosts cannot do what their flow wants.
+    /// The stacks of two hosts do not support their flow.
     #[error(transparent)]
     Refused(#[from] stacks::Refusal),
 
@@ -57,12 +57,12 @@ pub enum LiveError {
     ProgramFailed {
         /// The host.
         host: String,
-        /// How it ended.
+        /// Kind of its end.
         status: std::process::ExitStatus,
     },
 
-    /// A router of this name runs already.
-    #[error("a router called {0} runs already")]
+    /// A router or a live run of this name runs already.
+    #[error("a router or live run called {0} runs already")]
     RouterRuns(String),
 
     /// The kernel refused a setting.
@@ -104,7 +104,7 @@ pub enum LiveError {
         source: io::Error,
     },
 
-    /// The receiver read a byte that differs from the one that the sender wrote.
+    /// The receiver read a byte that differs from the sender's byte.
     #[error("flow {flow}: byte {position} of the stream is not the one that was sent")]
     Corrupted {
         /// The flow.

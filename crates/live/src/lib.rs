@@ -32,10 +32,10 @@ mod workload;
 
 pub use drive::account::DriverAccount;
 pub use drive::lateness::{Lateness, LatenessBin, TAINTED_FROM};
+pub use drive::link_state::LinkState;
 pub use drive::waiting::{STALL_FROM, Stall, Stalls, Step};
 pub use error::LiveError;
 pub use gateway::control_socket::Reload;
-pub use gateway::link_pair::LinkState;
 pub use gateway::router::{RouterOptions, RouterState, router};
 pub use gateway::shell::{ShellOptions, ShellOutcome, shell};
 pub use linux::doctor::{Check, doctor};
@@ -51,6 +51,7 @@ pub use run::outcome::{
     CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary, Outside, ProgramSummary,
 };
 pub use run::run;
+pub use run::watch::{Connection, LinkChange, RunState, Watch};
 pub use web::fetch::{FetchOptions, FetchOutcome, fetch};
 pub use web::serve::{Answer, ServeOptions, ServeOutcome, serve};
 pub use web::userspace_host::{ConnectionSummary, Conversation};

@@ -15,6 +15,6 @@ pub mod run;
 pub mod script;
 mod text;
 
-pub use parse::{ParseError, parse};
+pub use parse::{Definitions, ParseError, parse};
 pub use run::{Failure, Outcome, Refusal, TimelineEvent, run};
 pub use script::Script;

@@ -40,13 +40,13 @@ pub struct Command {
 pub struct Event {
     /// Line in the file, from 1.
     pub line: u32,
-    /// When it happens.
+    /// Time of the event.
     pub time: EventTime,
     /// The action.
     pub action: Action,
 }
 
-/// When an event happens.
+/// Time at which an event happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventTime {
     /// Time since the start of the script.
@@ -66,6 +66,8 @@ pub enum EventTime {
 pub enum Action {
     /// A segment comes in, or is expected to go out.
     Packet(Packet),
+    /// An ICMP message comes in.
+    Icmp(IcmpMessage),
     /// The program makes a system call.
     Call(Call),
     /// Shell commands run.
@@ -74,7 +76,7 @@ pub enum Action {
     Code(String),
 }
 
-/// Which way a segment goes.
+/// Direction of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// `<`: it comes in.
@@ -86,7 +88,7 @@ pub enum Direction {
 /// A TCP segment; sequence numbers are relative to each side's initial one, as packetdrill counts them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
-    /// Which way it goes.
+    /// Direction of the segment.
     pub direction: Direction,
     /// The expectation on the ECN field.
     pub ecn: Option<EcnField>,
@@ -104,6 +106,24 @@ pub struct Packet {
     pub window: Option<u16>,
     /// Options; `<...>` means any.
     pub options: Options,
+}
+
+/// An ICMP message on a segment that the host has sent (RFC 792, RFC 4443).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IcmpMessage {
+    /// Its meaning.
+    pub kind: IcmpKind,
+    /// First sequence number of the quoted segment; that of the oldest unacknowledged one where none is written.
+    pub quoted: Option<u32>,
+}
+
+/// The meaning of an ICMP message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IcmpKind {
+    /// The packet is longer than the next link carries, which is this many bytes.
+    TooBig(u16),
+    /// The destination cannot be reached; the error that a program sees.
+    Unreachable(&'static str),
 }
 
 /// The ECN field of the IP header.
@@ -144,6 +164,16 @@ pub struct Flags {
     pub ae: bool,
 }
 
+impl Flags {
+    /// Sets the three flags of the ACE field to a number (draft-ietf-tcpm-accurate-ecn §2.2), which scripts write as a
+    /// digit: `P5.`.
+    pub const fn set_ace(&mut self, number: u8) {
+        self.ae = number & 4 != 0;
+        self.cwr = number & 2 != 0;
+        self.ece = number & 1 != 0;
+    }
+}
+
 /// The options of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Options {
@@ -176,9 +206,33 @@ pub enum TcpOption {
         echo: u32,
     },
     /// Fast Open, with a cookie in hexadecimal digits.
-    FastOpen(String),
+    FastOpen {
+        /// The cookie; empty where one is asked for.
+        cookie: String,
+        /// `FOEXP`: the experimental option of kind 254 (RFC 7413, appendix A.1.2).
+        experimental: bool,
+    },
+    /// Counters of Accurate ECN (RFC 9768 §3.2.3), in their order.
+    AccurateEcn(Vec<(AccurateEcnCounter, u32)>),
     /// Any other, by its name.
     Other(String),
+}
+
+/// A counter of the option of Accurate ECN: payload bytes by the ECN field with which they came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccurateEcnCounter {
+    /// `e0b`: ECT(0).
+    Ect0,
+    /// `ceb`: congestion experienced.
+    Ce,
+    /// `e1b`: ECT(1).
+    Ect1,
+}
+
+impl AccurateEcnCounter {
+    /// All, by the names that scripts give them.
+    pub(crate) const NAMES: [(&'static str, Self); 3] =
+        [("e0b", Self::Ect0), ("ceb", Self::Ce), ("e1b", Self::Ect1)];
 }
 
 /// A system call and its expected result.

@@ -4,7 +4,10 @@ use std::fmt;
 
 use units::Duration;
 
-use crate::script::{Call, Direction, EcnField, EventTime, Expression, Flags, Options, Packet, TcpOption};
+use crate::script::{
+    AccurateEcnCounter, Call, Direction, EcnField, EventTime, Expression, Flags, IcmpKind, IcmpMessage,
+    Options, Packet, TcpOption,
+};
 
 impl fmt::Display for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,6 +29,15 @@ impl fmt::Display for Packet {
                 let texts: Vec<String> = options.iter().map(ToString::to_string).collect();
                 write!(f, " <{}>", texts.join(","))
             }
+        }
+    }
+}
+
+impl fmt::Display for IcmpMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            IcmpKind::TooBig(mtu) => write!(f, "< icmp unreachable frag_needed mtu {mtu}"),
+            IcmpKind::Unreachable(error) => write!(f, "< icmp unreachable ({error})"),
         }
     }
 }
@@ -62,6 +74,12 @@ impl fmt::Display for Flags {
     }
 }
 
+impl AccurateEcnCounter {
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, counter)| *counter == self).map_or("", |(name, _)| name)
+    }
+}
+
 impl fmt::Display for TcpOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -75,7 +93,14 @@ impl fmt::Display for TcpOption {
                 blocks.iter().try_for_each(|(start, end)| write!(f, " {start}:{end}"))
             }
             Self::Timestamps { value, echo } => write!(f, "TS val {value} ecr {echo}"),
-            Self::FastOpen(cookie) => write!(f, "FO {cookie}"),
+            Self::FastOpen { cookie, experimental } => {
+                let name = if *experimental { "FOEXP" } else { "FO" };
+                if cookie.is_empty() { f.write_str(name) } else { write!(f, "{name} {cookie}") }
+            }
+            Self::AccurateEcn(counters) => {
+                f.write_str("ECN")?;
+                counters.iter().try_for_each(|(counter, bytes)| write!(f, " {} {bytes}", counter.name()))
+            }
             Self::Other(text) => f.write_str(text),
         }
     }

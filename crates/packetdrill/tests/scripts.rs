@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lasthop_packetdrill::{Refusal, parse, run};
+use lasthop_packetdrill::{Definitions, Refusal, parse, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn scripts(folder: &str) -> Vec<PathBuf> {
 
 /// The failure of a script, if any.
 fn outcome(file: &Path) -> Result<Result<Option<String>, Refusal>, Failed> {
-    let script = parse(&fs::read_to_string(file)?)?;
+    let script = parse(&fs::read_to_string(file)?, &Definitions::new())?;
     let profile = json!({ "recovery": "sack-6675" });
     Ok(run(&script, &profile, &|_| None).map(|outcome| {
         let failure = outcome.failure?;

@@ -42,7 +42,7 @@ pub struct Writer<W> {
     schema: SchemaRef,
     columns: Vec<Column>,
     groups: Vec<RowGroup>,
-    /// How many bytes have been written.
+    /// Number of bytes written.
     position: u64,
 }
 

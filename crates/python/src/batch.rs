@@ -11,6 +11,7 @@ use scenario::Resolved;
 use sim::Spec;
 use stacks::Assignment;
 
+use crate::congestion;
 use crate::error::Failure;
 use crate::run::{Record, Run, SLICE, with_record};
 
@@ -87,14 +88,18 @@ impl Batch {
 
     fn run_one(&self, scenario: usize, seed: u64) -> Result<Run, Failure> {
         let (spec, stacks) = self.scenarios[scenario].spec()?;
-        let mut world = stacks::Run::new(Spec { seed, ..spec }, &stacks)?;
+        let mut spec = Spec { seed, ..spec };
+        let programs = congestion::supply(&mut spec)?;
+        let mut world = stacks::Run::new(spec, &stacks)?;
         while let Some(next) = world.next_event() {
             if self.stopped.load(Ordering::Relaxed) {
                 return Ok(world.finish().into());
             }
             world.run_until(next + SLICE)?;
+            programs.check()?;
         }
         world.run()?;
+        programs.check()?;
         Ok(world.finish().into())
     }
 
@@ -139,7 +144,7 @@ impl Case {
     }
 }
 
-/// A run that has ended, with those that end directly after it, because each call of Python costs time.
+/// A run that has ended, together with runs that end directly after it, because each call of Python costs time.
 fn gather(first: Option<Ended>, ended: &Receiver<Ended>) -> Vec<Ended> {
     let mut news: Vec<Ended> = first.into_iter().collect();
     while !news.is_empty()
@@ -167,5 +172,5 @@ const WAITING: usize = 256;
 /// Largest time between the ends of two runs that are reported together.
 const GAP: Duration = Duration::from_millis(5);
 
-/// How long Python waits for a run before it looks for signals.
+/// Time for which Python waits for a run before it checks for signals.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -20,8 +20,9 @@ pub(crate) enum Failure {
     Setup(stacks::SetupError),
     /// A run failed.
     Run(sim::RunError),
-    /// A real-time run is not possible, or failed.
-    Live(live::LiveError),
+    /// A real-time run is not possible, or failed: the class of the exception, and the message.
+    #[cfg(target_os = "linux")]
+    Live { class: &'static str, message: String },
     /// A file is no capture.
     Capture {
         /// The file.
@@ -29,6 +30,8 @@ pub(crate) enum Failure {
         /// The error.
         error: wire::capture::ReadError,
     },
+    /// A table of a result cannot be read.
+    Table(view::TableError),
     /// A result could not be written.
     File(FileError),
     /// An exception of Python: Ctrl-C, or one of a progress callback.
@@ -42,25 +45,14 @@ impl From<Failure> for PyErr {
             Failure::Build(error) => with_message(py, "InputError", &error),
             Failure::Setup(error) => with_message(py, "InputError", &error),
             Failure::Run(error) => with_message(py, "RunError", &error),
-            Failure::Live(error) if names_what_is_refused(&error) => with_message(py, "InputError", &error),
-            Failure::Live(
-                error @ (live::LiveError::Refused(_)
-                | live::LiveError::Place { .. }
-                | live::LiveError::Ends(_)
-                | live::LiveError::NoProgram(_)),
-            ) => with_message(py, "InputError", &error),
-            Failure::Live(error) => with_message(py, "LiveError", &error),
+            #[cfg(target_os = "linux")]
+            Failure::Live { class, message } => raise(py, class, &message, None),
             Failure::Capture { file, error } => capture_error(py, &file, &error),
+            Failure::Table(error) => table_error(py, &error),
             Failure::File(error) => os_error(&error),
             Failure::Python(error) => error,
         })
     }
-}
-
-/// Whether a real-time run was not begun because the scenario asks for a setting that none may have.
-fn names_what_is_refused(error: &live::LiveError) -> bool {
-    let live::LiveError::CannotStart(checks) = error else { return false };
-    checks.iter().any(|check| check.check == "sysctl")
 }
 
 /// `OSError` with its number, so that Python makes the right subclass of it, and the name of the file.
@@ -83,8 +75,15 @@ fn input_error(py: Python<'_>, error: &scenario::InputError) -> PyErr {
 }
 
 fn capture_error(py: Python<'_>, file: &Path, error: &wire::capture::ReadError) -> PyErr {
-    let help = "give a pcap or pcapng file, as tcpdump, dumpcap or lasthop write it";
+    let help =
+        "give a pcap or pcapng file (perhaps in gzip or zstd), as tcpdump, dumpcap or lasthop write it";
     let keywords = [("file", file.display().to_string()), ("help", help.to_owned())].into_py_dict(py);
+    keywords
+        .map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.to_string(), Some(&keywords)))
+}
+
+fn table_error(py: Python<'_>, error: &view::TableError) -> PyErr {
+    let keywords = [("help", "run the scenario again with this version of lasthop")].into_py_dict(py);
     keywords
         .map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.to_string(), Some(&keywords)))
 }
@@ -116,7 +115,7 @@ failure_from! {
     sim::BuildError => Build,
     stacks::SetupError => Setup,
     sim::RunError => Run,
-    live::LiveError => Live,
+    view::TableError => Table,
     FileError => File,
     PyErr => Python,
 }

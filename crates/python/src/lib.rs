@@ -5,23 +5,25 @@
 //! signals and progress (`callbacks`). The Python side of each function is in `python/lasthop/_native.pyi`; a test
 //! compares the two.
 //!
+//! Functions of real time (`real_time`) are those of Linux, and absent elsewhere.
+//!
 //! This crate must never decide anything: no protocol, no default, no statistics.
 
 mod analyze;
 mod batch;
 mod callbacks;
+mod congestion;
 mod error;
-mod fetch_run;
 mod files;
-mod live_run;
+mod json;
 mod lookup;
 mod packetdrill_run;
-mod router_run;
+#[cfg(target_os = "linux")]
+mod real_time;
 mod run;
 mod scenario_file;
-mod serve_run;
-mod shell_run;
 mod table;
+mod view;
 
 /// The engine under `lasthop`.
 #[pyo3::pymodule]
@@ -29,35 +31,34 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::analyze::{analyze, capture_packets};
+    use crate::analyze::{analyze, analyze_as_it_comes, capture_packets};
     #[pymodule_export]
     use crate::batch::run_batch;
     #[pymodule_export]
-    use crate::fetch_run::fetch;
+    use crate::congestion::{Ack, Congestion, Sent};
     #[pymodule_export]
-    use crate::live_run::{live_part, run_live};
-    #[pymodule_export]
-    use crate::lookup::{algorithms, doctor, parameters, registries, schema};
+    use crate::lookup::{algorithms, parameters, registries, schema};
     #[pymodule_export]
     use crate::packetdrill_run::packetdrill;
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::router_run::router;
+    use crate::real_time::{doctor, fetch, live_part, router, run_live, serve, shell};
     #[pymodule_export]
     use crate::run::{Run, run, summary};
     #[pymodule_export]
     use crate::scenario_file::{
         Scenario, check_virtual_time, link_trace, load_scenario, load_study, parse_scenario, study_parts,
+        unread, upgrade,
     };
     #[pymodule_export]
-    use crate::serve_run::serve;
-    #[pymodule_export]
-    use crate::shell_run::shell;
-    #[pymodule_export]
     use crate::table::{Table, write_table};
+    #[pymodule_export]
+    use crate::view::{explanations, run_view, viewed_columns};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("SOURCES", live::SOURCES)?;
+        #[cfg(target_os = "linux")]
+        module.add("SOURCES", crate::real_time::SOURCES)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

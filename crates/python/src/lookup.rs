@@ -1,4 +1,4 @@
-//! Lists, as JSON: algorithms, schemas, and the capabilities of this machine.
+//! Lists, as JSON: algorithms, registries and schemas.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -36,7 +36,7 @@ fn listed<M>(name: &str, key: &str, summary: &str, entries: &[registry::Entry<M>
     serde_json::json!({ "name": name, "summary": summary, "entries": entries })
 }
 
-/// A member of a registry: its name, how a file has it, what it does, where it is defined, and its name in schemas.
+/// A member of a registry: its name, its form in a file, its summary, its source, and its name in schemas.
 fn described<M>(key: &str, entry: &registry::Entry<M>) -> serde_json::Value {
     serde_json::json!({
         "id": entry.id,
@@ -61,10 +61,4 @@ pub(crate) fn schema(kind: &str) -> PyResult<String> {
     let known =
         || PyValueError::new_err(format!("no schema {kind:?}: the kinds are {}", scenario::KINDS.join(", ")));
     scenario::schema_text(kind).ok_or_else(known)
-}
-
-/// The requirements of real-time runs on this machine, each with a remedy if it is missing.
-#[pyfunction]
-pub(crate) fn doctor() -> String {
-    serde_json::to_string(&live::doctor()).expect("checks are texts and booleans")
 }

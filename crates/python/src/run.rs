@@ -8,13 +8,14 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scenario::Resolved;
-use serde::Serialize;
 use sim::{Outcome, Records};
 use units::{Duration, Instant};
 
 use crate::callbacks::check_in;
+use crate::congestion;
 use crate::error::Failure;
 use crate::files::RecordFiles;
+use crate::json::json_of;
 use crate::table::Table;
 
 /// The result of one run.
@@ -103,7 +104,7 @@ pub(crate) fn summary(
     Ok(json_of(&outcome.summary))
 }
 
-/// What to record, by the words of a scenario file: "tables" and "captures".
+/// Records to keep, in the words of a scenario file: "tables" and "captures".
 pub(crate) type Record = BTreeMap<String, Vec<String>>;
 
 /// The scenario with other records than it asks for.
@@ -118,12 +119,16 @@ pub(crate) fn with_record(
 }
 
 fn outcome_of(resolved: &Resolved, progress: Option<&Py<PyAny>>) -> Result<Outcome, Failure> {
-    let mut world = stacks::Run::new(resolved.to_spec()?, &resolved.stacks())?;
+    let mut spec = resolved.to_spec()?;
+    let programs = congestion::supply(&mut spec)?;
+    let mut world = stacks::Run::new(spec, &resolved.stacks())?;
     while let Some(next) = world.next_event() {
         world.run_until(next + SLICE)?;
+        programs.check()?;
         check_in(progress, world.now())?;
     }
     world.run()?;
+    programs.check()?;
     Ok(world.finish())
 }
 
@@ -133,11 +138,14 @@ fn outcome_without_records(
     resolved: &Resolved,
     progress: Option<&Py<PyAny>>,
 ) -> Result<Outcome, Failure> {
-    let mut world = stacks::Run::new(resolved.to_spec()?, &resolved.stacks())?;
+    let mut spec = resolved.to_spec()?;
+    let programs = congestion::supply(&mut spec)?;
+    let mut world = stacks::Run::new(spec, &resolved.stacks())?;
     let mut keep = |records: &Records| files.as_mut().map_or(Ok(()), |files| files.write(records));
     let mut look = Instant::START;
     while let Some(next) = world.next_event() {
         world.run_until(next + RECORDED_SLICE)?;
+        programs.check()?;
         if let Some(records) = world.take_records() {
             keep(&records)?;
         }
@@ -147,19 +155,15 @@ fn outcome_without_records(
         }
     }
     world.run()?;
+    programs.check()?;
     let Outcome { summary, tables, captures } = world.finish();
     keep(&Records { tables, captures })?;
     files.map_or(Ok(()), RecordFiles::finish)?;
     Ok(Outcome { summary, tables: Vec::new(), captures: Vec::new() })
 }
 
-/// A summary as the text that `--json` prints.
-pub(crate) fn json_of(summary: &impl Serialize) -> String {
-    serde_json::to_string(summary).expect("a summary has text keys and finite numbers")
-}
-
-/// How much of a run passes between two looks at the interpreter: milliseconds of computing, as a rule.
+/// Number of events between two checks of the interpreter: milliseconds of computing, as a rule.
 pub(crate) const SLICE: Duration = Duration::from_secs(1);
 
-/// How much of a run passes between two looks at its records: some thousand packets over 100 Mbit/s.
+/// Number of events between two checks of its records: some thousand packets over 100 Mbit/s.
 const RECORDED_SLICE: Duration = Duration::from_millis(100);

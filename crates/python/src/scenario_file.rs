@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use scenario::effect::{Clock, Layers};
 use scenario::{Resolved, Search};
 
 use crate::error::Failure;
@@ -28,27 +29,35 @@ impl From<Resolved> for Scenario {
 
 /// Reads a scenario by path, or by its name in the library folder; overrides are texts `path=value`.
 #[pyfunction]
-#[pyo3(signature = (source, library, overrides=vec![], seed=None))]
+#[pyo3(signature = (source, library, overrides=vec![], seed=None, allow_code=false))]
 pub(crate) fn load_scenario(
     source: &str,
     library: &str,
     overrides: Vec<String>,
     seed: Option<u64>,
+    allow_code: bool,
 ) -> Result<Scenario, Failure> {
-    Ok(scenario::load(source, &overrides, seed, &Search::new([library]))?.into())
+    Ok(scenario::load(source, &overrides, seed, &search(library, allow_code))?.into())
 }
 
 /// Reads a scenario out of a text; `source` is where messages say that it is, and where paths in it begin.
 #[pyfunction]
-#[pyo3(signature = (text, source, library, overrides=vec![], seed=None))]
+#[pyo3(signature = (text, source, library, overrides=vec![], seed=None, allow_code=false))]
 pub(crate) fn parse_scenario(
     text: &str,
     source: &str,
     library: &str,
     overrides: Vec<String>,
     seed: Option<u64>,
+    allow_code: bool,
 ) -> Result<Scenario, Failure> {
-    Ok(scenario::parse(text, source, &overrides, seed, &Search::new([library]))?.into())
+    Ok(scenario::parse(text, source, &overrides, seed, &search(library, allow_code))?.into())
+}
+
+/// The library, and whether files may bring programs.
+fn search(library: &str, allow_code: bool) -> Search {
+    let search = Search::new([library]);
+    if allow_code { search.allowing_code() } else { search }
 }
 
 /// Raises `InputError` where a host of a scenario has the kernel's stack, with the place where that is written: there
@@ -61,7 +70,38 @@ pub(crate) fn check_virtual_time(
     library: &str,
     overrides: Vec<String>,
 ) -> Result<(), Failure> {
-    Ok(scenario::check_virtual_time(source, text, &overrides, &Search::new([library]))?)
+    Ok(scenario::check_virtual_time(source, text, &overrides, &search(library, true))?)
+}
+
+/// What no run in virtual time reads of a scenario, each as an `InputError` with its place: of its overrides, or else
+/// of the keys of its file. The scenario is that of a file or a name, or of a `text`.
+#[pyfunction]
+#[pyo3(signature = (source, text, library, overrides, of_file))]
+pub(crate) fn unread(
+    py: Python<'_>,
+    source: &str,
+    text: Option<&str>,
+    library: &str,
+    overrides: Vec<String>,
+    of_file: bool,
+) -> Result<Vec<Py<PyAny>>, Failure> {
+    // The scenario has been loaded with consent.
+    let search = search(library, true);
+    let scenario = Layers::read(source, text, &overrides, &search)?;
+    let found = if of_file {
+        scenario.unread_keys(Clock::Virtual)?
+    } else {
+        scenario.unread_overrides(Clock::Virtual)?
+    };
+    let exception = |error| PyErr::from(Failure::Input(error)).into_value(py).into_any();
+    Ok(found.into_iter().map(exception).collect())
+}
+
+/// The text of a file of an earlier version in the form of this one, or None if it has no choice in an earlier form;
+/// `source` is where messages say that it is.
+#[pyfunction]
+pub(crate) fn upgrade(text: &str, source: &str) -> Result<Option<String>, Failure> {
+    Ok(scenario::upgrade(source, text)?)
 }
 
 /// Reads a study by folder or name and returns it resolved, as JSON (see `scenario::study::Study`), without the

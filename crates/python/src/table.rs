@@ -40,13 +40,17 @@ impl Table {
 /// writes.
 #[pyfunction]
 pub(crate) fn write_table(table: &Bound<'_, PyAny>, path: PathBuf) -> Result<(), Failure> {
+    Ok(files::write_table(&path, &batches(table)?)?)
+}
+
+/// The batches of a table: anything with `__arrow_c_stream__`.
+pub(crate) fn batches(table: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
     let capsule = table.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>().map_err(PyErr::from)?;
     let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: by the Arrow PyCapsule interface, a capsule of this name holds a valid stream, which is moved out.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
     let batches: Result<Vec<_>, _> = reader.and_then(Iterator::collect);
-    let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(files::write_table(&path, &batches)?)
+    batches.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The name that the interface gives to capsules of streams.

@@ -11,15 +11,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use units::text::REMEDY;
 
-use crate::{Entry, choice_schema, choose, definition, one_key};
+use crate::{Entry, choice_schema, choose, definition, member};
 
-/// The registry of the algorithms behind one trait: `dyn CongestionControl`.
+/// The registry of the algorithms of one trait: `dyn CongestionControl`.
 pub trait Axis: 'static {
     /// Key in files and prefix in schemas: "congestion".
     const KEY: &'static str;
-    /// What a member is called: "congestion control".
+    /// Noun for a member: "congestion control".
     const NOUN: &'static str;
-    /// What is constant of an algorithm, whatever its parameters are.
+    /// Facts about an algorithm that do not depend on its parameters.
     type Facts: Copy + Send + Sync + 'static;
     /// The facts of an entry that states none.
     const FACTS: Self::Facts;
@@ -31,24 +31,24 @@ pub trait Axis: 'static {
 /// An algorithm of an axis.
 pub type Algorithm<T> = Entry<Recipe<T>>;
 
-/// How an algorithm is made from its parameters, and the facts about it.
+/// Construction of an algorithm from its parameters, and the facts about it.
 #[derive(Clone, Copy)]
 pub struct Recipe<T: Axis + ?Sized> {
-    /// What is constant of the algorithm.
+    /// Facts that do not depend on the parameters.
     pub facts: T::Facts,
     reader: &'static dyn Reader<T>,
 }
 
-/// How an algorithm is built from parameters of the type `P`.
+/// Constructor of an algorithm from parameters of the type `P`.
 pub struct Build<P, T: ?Sized>(pub fn(&P) -> Box<T>);
 
-/// How parameters of the type `P` are checked, and an algorithm built from them.
+/// Check of parameters of the type `P`, and constructor of an algorithm from them.
 pub struct Checked<P, T: ?Sized>(pub fn(&P) -> Result<(), ParameterError>, pub fn(&P) -> Box<T>);
 
 /// An algorithm that a file has chosen, with parameters that were read and checked.
 pub struct Choice<T: Axis + ?Sized> {
     entry: &'static Algorithm<T>,
-    /// Its parameters as the file has them.
+    /// The parameters as written in the file.
     written: Map<String, Value>,
     build: Builder<T>,
 }
@@ -95,7 +95,7 @@ impl<T: Axis + ?Sized> Algorithm<T> {
         self.info().with(Recipe { facts, reader })
     }
 
-    /// What is constant of the algorithm.
+    /// Facts that do not depend on the parameters.
     #[must_use]
     pub const fn facts(&self) -> T::Facts {
         self.member.facts
@@ -116,7 +116,7 @@ impl<T: Axis + ?Sized> Algorithm<T> {
     }
 }
 
-/// What a type of parameters must be able to do.
+/// Requirements of a type of parameters.
 pub trait Parameters: Clone + DeserializeOwned + JsonSchema + Send + Sync + 'static {}
 
 impl<P: Clone + DeserializeOwned + JsonSchema + Send + Sync + 'static> Parameters for P {}
@@ -205,6 +205,17 @@ impl<T: Axis + ?Sized> Choice<T> {
         self.entry.id
     }
 
+    /// Its parameters as the file has them.
+    #[must_use]
+    pub const fn parameters(&self) -> &Map<String, Value> {
+        &self.written
+    }
+
+    /// Makes every instance from now on by `build`: for an entry whose program only the caller can run.
+    pub fn supply(&mut self, build: impl Fn() -> Box<T> + Send + Sync + 'static) {
+        self.build = Arc::new(build);
+    }
+
     /// A fresh instance.
     #[must_use]
     pub fn build(&self) -> Box<T> {
@@ -216,11 +227,6 @@ impl<T: Axis + ?Sized> Choice<T> {
             .map_err(|mistake| refusal::<E>(mistake.message, mistake.help))?;
         entry.choice(parameters).map_err(|wrong| E::custom(format_args!("{}: {wrong}", entry.id)))
     }
-}
-
-/// The names of an axis's algorithms.
-fn ids<T: Axis + ?Sized>() -> Vec<&'static str> {
-    T::algorithms().iter().map(|entry| entry.id).collect()
 }
 
 impl<T: Axis + ?Sized> Clone for Choice<T> {
@@ -256,8 +262,7 @@ impl<T: Axis + ?Sized> JsonSchema for Choice<T> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let table = |entry: &Algorithm<T>| one_key(entry, &entry.parameters_schema(generator));
-        let tables = T::algorithms().iter().map(table).collect();
-        choice_schema(T::NOUN, &ids::<T>(), tables)
+        let described = |entry: &Algorithm<T>| member(entry, entry.parameters_schema(generator));
+        choice_schema(T::NOUN, T::algorithms().iter().map(described).collect())
     }
 }

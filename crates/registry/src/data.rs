@@ -9,11 +9,11 @@ use serde::de::value::MapDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use units::text::REMEDY;
 
-use crate::{Entry, choice_schema};
+use crate::{Entry, Member, choice_schema};
 
 /// A choice from a list, which is data.
 pub trait Data: Sized {
-    /// What a member is called: "error model".
+    /// Noun for a member: "error model".
     const NOUN: &'static str;
     /// The list.
     const LIST: &'static [Entry];
@@ -21,12 +21,12 @@ pub trait Data: Sized {
     /// Reads the parameters of the member `id`, which is in the list.
     fn read<'de, D: Deserializer<'de>>(id: &str, parameters: D) -> Result<Self, D::Error>;
 
-    /// The schema of each member's table, in the order of the list.
-    fn tables(generator: &mut SchemaGenerator) -> Vec<Schema>;
+    /// The schema of each member's parameters, in the order of the list.
+    fn members(generator: &mut SchemaGenerator) -> Vec<Member>;
 
     /// The schema of a choice.
     fn schema(generator: &mut SchemaGenerator) -> Schema {
-        choice_schema(Self::NOUN, &ids::<Self>(), Self::tables(generator))
+        choice_schema(Self::NOUN, Self::members(generator))
     }
 }
 
@@ -78,10 +78,10 @@ macro_rules! registry {
                 Err($crate::unknown::<Self, _>(id))
             }
 
-            fn tables(generator: &mut $crate::schemars::SchemaGenerator) -> Vec<$crate::schemars::Schema> {
-                vec![$($crate::one_key(
+            fn members(generator: &mut $crate::schemars::SchemaGenerator) -> Vec<$crate::Member> {
+                vec![$($crate::member(
                     &$module::ENTRY,
-                    &$crate::definition::<$module::Parameters>($key, $module::ENTRY.id, generator),
+                    $crate::definition::<$module::Parameters>($key, $module::ENTRY.id, generator),
                 ),)*]
             }
         }

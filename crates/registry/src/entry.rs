@@ -5,13 +5,13 @@
 pub struct Entry<M: 'static = ()> {
     /// Name in files.
     pub id: &'static str,
-    /// What the member does, in one line.
+    /// Summary of the member, in one line.
     pub summary: &'static str,
     /// RFC, paper or program that defines it.
     pub source: &'static str,
-    /// A choice of the member as a file has it; empty if the name alone is a choice.
+    /// A choice of the member as written in a file; empty if the name alone is a choice.
     example: &'static str,
-    /// What its registry keeps of each member besides.
+    /// Additional data of the registry on each member.
     pub member: M,
 }
 
@@ -37,7 +37,7 @@ impl Entry {
 }
 
 impl<M> Entry<M> {
-    /// A choice of the member as a file has it.
+    /// A choice of the member as written in a file.
     #[must_use]
     pub fn example(&self) -> String {
         if self.example.is_empty() { format!("\"{}\"", self.id) } else { self.example.to_owned() }

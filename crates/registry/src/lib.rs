@@ -31,8 +31,8 @@ pub use algorithm::{
 pub use data::{Data, deserialize, read_table, unknown};
 pub use entry::Entry;
 pub use inline::inline_toml;
-pub use schema::{choice_schema, definition, one_key};
-pub use written::{Mistake, choose, name_of, parameters_of, parameters_of_mut};
+pub use schema::{Member, choice_schema, definition, member, one_key};
+pub use written::{Mistake, OLD_KEY, choose, name_of, parameters_of, parameters_of_mut, renewed};
 
 #[doc(hidden)]
 pub use {schemars, serde};

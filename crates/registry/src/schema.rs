@@ -1,7 +1,7 @@
 //! Choices in JSON schemas: a definition for each member's parameters, to which every place refers.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::Entry;
 
@@ -17,22 +17,35 @@ pub fn definition<P: JsonSchema>(key: &str, id: &str, generator: &mut SchemaGene
     Schema::new_ref(format!("#{}/{name}", generator.settings().definitions_path))
 }
 
-/// The schema of a choice of one `noun`: a name, or one of `tables`, each of one key.
+/// The schema of a choice of one `noun`: the name of a member, or a table with that name as its only key.
 #[must_use]
-pub fn choice_schema(noun: &str, ids: &[&str], tables: Vec<Schema>) -> Schema {
-    let mut choices = vec![json_schema!({ "type": "string", "enum": ids })];
-    choices.extend(tables);
-    json_schema!({ "description": format!("the {noun}"), "anyOf": choices })
+pub fn choice_schema(noun: &str, members: Vec<Member>) -> Schema {
+    let ids: Vec<&str> = members.iter().map(|(id, _)| *id).collect();
+    let name = json_schema!({ "type": "string", "enum": ids });
+    json_schema!({ "description": format!("the {noun}"), "anyOf": [name, one_key(members)] })
 }
 
-/// The schema of a table whose only key is the member's name.
-pub fn one_key<M>(entry: &Entry<M>, parameters: &Schema) -> Schema {
-    let id = entry.id;
+/// A member's name and the schema of its parameters.
+pub type Member = (&'static str, Schema);
+
+/// The member of an entry, described.
+pub fn member<M>(entry: &Entry<M>, mut parameters: Schema) -> Member {
+    parameters.insert("description".to_owned(), format!("{} ({})", entry.summary, entry.source).into());
+    (entry.id, parameters)
+}
+
+/// The schema of a table whose only key is the name of one of `members`.
+#[must_use]
+pub fn one_key(members: Vec<Member>) -> Schema {
+    let ids: Vec<&str> = members.iter().map(|(id, _)| *id).collect();
+    let properties: Map<String, Value> =
+        members.into_iter().map(|(id, parameters)| (id.to_owned(), parameters.into())).collect();
     json_schema!({
         "type": "object",
-        "description": format!("{} ({})", entry.summary, entry.source),
-        "properties": { id: parameters },
-        "required": [id],
-        "additionalProperties": false,
+        "properties": properties,
+        // Their order, which a JSON object does not have.
+        "propertyNames": { "enum": ids },
+        "minProperties": 1,
+        "maxProperties": 1,
     })
 }

@@ -1,4 +1,4 @@
-//! A choice as a file has it: a name, or a table whose only key is the name.
+//! A choice as written in a file: a name, or a table whose only key is the name.
 
 use serde_json::{Map, Value};
 
@@ -9,9 +9,9 @@ use crate::{Entry, inline_toml};
 pub struct Mistake {
     /// Key below the choice that is wrong; empty for the choice itself.
     pub key: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: String,
 }
 
@@ -98,7 +98,7 @@ fn only_key(
     }
 }
 
-/// The choice of `name` with its parameters and those that stand beside it.
+/// The choice of `name` with its own parameters and the parameters beside it.
 fn moved(name: &str, parameters: &Value, beside: &[(&String, &Value)]) -> Value {
     let mut all = parameters.as_object().cloned().unwrap_or_default();
     all.extend(beside.iter().map(|(key, value)| ((*key).clone(), (*value).clone())));
@@ -124,16 +124,25 @@ fn old(key: &str, table: Map<String, Value>) -> Mistake {
     }
 }
 
-/// A value with each choice of the earlier form in today's.
-fn renewed(value: Value) -> Value {
-    let Value::Object(mut table) = value else { return value };
-    let name = table.remove(OLD_KEY);
-    let parameters: Map<String, Value> =
-        table.into_iter().map(|(key, value)| (key, renewed(value))).collect();
-    match name {
-        Some(Value::String(name)) if parameters.is_empty() => Value::String(name),
-        Some(Value::String(name)) => Value::Object(Map::from_iter([(name, Value::Object(parameters))])),
-        _ => Value::Object(parameters),
+/// A value with each choice of the earlier form, at any depth, in today's.
+#[must_use]
+pub fn renewed(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(renewed).collect(),
+        Value::Object(table) => {
+            let (mut named, others): (Map<_, _>, Map<_, _>) =
+                table.into_iter().partition(|(key, value)| key == OLD_KEY && value.is_string());
+            let parameters: Map<String, Value> =
+                others.into_iter().map(|(key, value)| (key, renewed(value))).collect();
+            match named.remove(OLD_KEY) {
+                Some(Value::String(name)) if parameters.is_empty() => Value::String(name),
+                Some(Value::String(name)) => {
+                    Value::Object(Map::from_iter([(name, Value::Object(parameters))]))
+                }
+                _ => Value::Object(parameters),
+            }
+        }
+        other => other,
     }
 }
 
@@ -144,7 +153,7 @@ fn line(key: &str, value: &Value) -> String {
 }
 
 /// The key that named the choice in files of earlier versions.
-const OLD_KEY: &str = "algorithm";
+pub const OLD_KEY: &str = "algorithm";
 
 #[cfg(test)]
 mod tests {

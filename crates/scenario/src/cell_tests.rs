@@ -131,6 +131,6 @@ fn only_a_shared_channel_has_users() {
 fn a_flow_between_a_kernel_and_a_simulated_host_is_refused() {
     let (line, text) = said("[[links]]", "[live]\nsimulated = [\"caller-*\"]\n[[links]]");
     assert!(line == Some(7) && text.contains("joins a simulated host and a kernel"), "{line:?} {text}");
-    let (_, nobody) = said("[[links]]", "[live]\nsimulated = [\"coller-*\"]\n[[links]]");
-    assert!(nobody.contains("no host is called like"), "{nobody}");
+    let (_, unknown) = said("[[links]]", "[live]\nsimulated = [\"coller-*\"]\n[[links]]");
+    assert!(unknown.contains("no host is called like"), "{unknown}");
 }

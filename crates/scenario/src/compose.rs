@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::code;
 use crate::error::InputError;
 use crate::file::{Preset, Profile};
 use crate::library::{LibraryKind, Search};
@@ -23,6 +24,7 @@ pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> R
     lay_presets_under(&mut tree, search)?;
     lay_profiles_under(&mut tree, search)?;
     apply(&mut tree, &deep)?;
+    code::read(&mut tree, search)?;
     rate::settle(&mut tree);
     topology::expand_copies(&mut tree)?;
     Ok(tree)
@@ -48,7 +50,7 @@ fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<(), InputError>
 
 /// The link of a preset's file, or of a scenario with one link, such as `lasthop fit` writes.
 fn link_file(file: &Path, search: &Search) -> Result<Tree, InputError> {
-    let mut tree = Tree::load(file)?;
+    let mut tree = search.tree(file)?;
     let links = KeyPath::of(["links"]);
     match tree.steps_below(&links)[..] {
         [] => {
@@ -91,9 +93,9 @@ fn lay_profile_under(tree: &mut Tree, at: &KeyPath, search: &Search) -> Result<(
     Ok(())
 }
 
-/// A profile merged over the one that it extends, without the keys that are not the endpoint's.
+/// A profile merged over the profile that it extends, without the keys that are not the endpoint's.
 pub(crate) fn profile(file: &Path, search: &Search, seen: &mut Vec<PathBuf>) -> Result<Tree, InputError> {
-    let mut tree = Tree::load(file)?;
+    let mut tree = search.tree(file)?;
     tree.read::<Profile>()?;
     let extends = KeyPath::of(["extends"]);
     let base = named_file(&tree, &extends, LibraryKind::Profile, search)?;
@@ -123,7 +125,7 @@ fn named_file(
     search: &Search,
 ) -> Result<Option<PathBuf>, InputError> {
     let Some(name) = tree.text(path) else { return Ok(None) };
-    let found = search.find(kind, name, &tree.folder(path)).filter(|file| file.is_file());
+    let found = search.find(kind, name, &tree.folder(path)).filter(|file| search.is_file(file));
     found.map(Some).ok_or_else(|| {
         let message = format!("there is no {} \"{name}\"", kind.noun());
         tree.error(path, message, search.advice(kind, name))

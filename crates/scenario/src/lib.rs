@@ -8,9 +8,12 @@
 //!
 //! Read first: [`file::Scenario`], then [`load`]. This crate runs nothing and does not examine the machine.
 
+mod code;
 mod compose;
+pub mod effect;
 mod error;
 pub mod file;
+mod json_text;
 mod library;
 mod measure;
 mod overrides;
@@ -24,6 +27,7 @@ pub mod study;
 mod suggest;
 pub mod topology;
 mod tree;
+mod upgrade;
 
 use std::path::Path;
 
@@ -32,6 +36,7 @@ pub use library::{LibraryKind, Search};
 pub use reference::{Parameter, parameters, reference_text};
 pub use resolved::Resolved;
 pub use schema::{KINDS, schema, schema_text};
+pub use upgrade::upgrade;
 
 use overrides::Override;
 use tree::Tree;
@@ -98,13 +103,14 @@ fn resolve_tree(
     resolve::resolve(&tree, &stem(file), seed)
 }
 
-/// The resolved keys of a profile, given by name or path, merged with the one that it extends.
+/// The resolved keys of a profile, given by name or path, merged with the profile that it extends.
 ///
 /// # Errors
-/// The first mistake in the profile.
+/// The first mistake in the profile; a congestion control that is a program.
 pub fn profile(name: impl AsRef<Path>, search: &Search) -> Result<serde_json::Value, InputError> {
     let file = search.given(LibraryKind::Profile, name.as_ref())?;
     let tree = compose::profile(&file, search, &mut Vec::new())?;
+    code::refuse(&tree)?;
     let checked = tcp::Config::from_profile(&tree.value);
     checked.map_err(|error| resolve::tcp_error(&tree, &tree::KeyPath::root(), &error))?;
     Ok(schema::with_defaults(tree.value))

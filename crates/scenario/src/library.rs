@@ -1,14 +1,19 @@
-//! Where named things are: profiles, presets, scenarios and studies, in the folders of a search path.
+//! Location of named files: profiles, presets, scenarios and studies, in the folders of a search path.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::InputError;
 use crate::suggest;
+use crate::tree::Tree;
 
-/// Folders that hold `profiles/`, `presets/`, `scenarios/` and `studies/`; earlier ones are searched first.
+/// Folders that hold `profiles/`, `presets/`, `scenarios/` and `studies/`; earlier ones are searched first. In a
+/// browser, which has no folders, texts in memory take their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     folders: Vec<PathBuf>,
+    texts: BTreeMap<PathBuf, &'static str>,
+    allows_code: bool,
 }
 
 /// A kind of named thing.
@@ -27,26 +32,56 @@ pub enum LibraryKind {
 impl Search {
     /// Searches these folders, in this order.
     pub fn new(folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
-        Self { folders: folders.into_iter().map(Into::into).collect() }
+        Self { folders: folders.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// Searches these texts, by their paths in the library, such as `profiles/reno.toml`.
+    pub fn in_memory(texts: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
+        let texts = texts.into_iter().map(|(path, text)| (PathBuf::from(path), text)).collect();
+        Self { texts, ..Self::default() }
+    }
+
+    /// Reads and parses a TOML file of the library or of the user.
+    pub(crate) fn tree(&self, file: &Path) -> Result<Tree, InputError> {
+        self.texts.get(file).map_or_else(|| Tree::load(file), |text| Tree::parse(file, text))
+    }
+
+    pub(crate) fn is_file(&self, file: &Path) -> bool {
+        self.texts.contains_key(file) || file.is_file()
+    }
+
+    /// The same, where files may bring programs.
+    #[must_use]
+    pub fn allowing_code(self) -> Self {
+        Self { allows_code: true, ..self }
+    }
+
+    pub(crate) const fn allows_code(&self) -> bool {
+        self.allows_code
     }
 
     /// The existing names of a kind, sorted.
     #[must_use]
     pub fn names(&self, kind: LibraryKind) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.folders.iter().flat_map(|folder| names_in(&folder.join(kind.folder()), kind)).collect();
+        let in_folders = self.folders.iter().flat_map(|folder| names_in(&folder.join(kind.folder()), kind));
+        let in_memory = self.texts.keys().filter(|path| path.starts_with(kind.folder()));
+        let stems = in_memory.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()));
+        let mut names: Vec<String> = in_folders.chain(stems).collect();
         names.sort();
         names.dedup();
         names
     }
 
-    /// The file of a name. A text with a slash, or one that ends in `.toml`, is a path, relative to `beside`.
+    /// The file of a name. A text with a slash, or with the ending `.toml`, is a path, relative to `beside`.
     pub(crate) fn find(&self, kind: LibraryKind, name: &str, beside: &Path) -> Option<PathBuf> {
         if is_path(name) {
             return Some(beside.join(name));
         }
         let file = kind.file(name);
-        self.folders.iter().map(|folder| folder.join(kind.folder()).join(&file)).find(|file| file.is_file())
+        let mut in_folders = self.folders.iter().map(|folder| folder.join(kind.folder()).join(&file));
+        let in_memory = Path::new(kind.folder()).join(&file);
+        let known = || self.texts.contains_key(&in_memory).then(|| in_memory.clone());
+        in_folders.find(|file| file.is_file()).or_else(known)
     }
 
     /// The file that a user names on the command line: a path to it, or a name.
@@ -69,7 +104,12 @@ impl Search {
     pub(crate) fn advice(&self, kind: LibraryKind, unknown: &str) -> String {
         let names = self.names(kind);
         let advice = suggest::among(unknown, &names, kind.folder());
-        format!("{advice}{} a path to a file works too", if names.is_empty() { "," } else { ";" })
+        let list = if suggest::are_too_many(&names) {
+            format!(" `lasthop list {}` has all;", kind.list())
+        } else {
+            String::new()
+        };
+        format!("{advice}{}{list} a path to a file works too", if names.is_empty() { "," } else { ";" })
     }
 }
 
@@ -82,6 +122,14 @@ impl LibraryKind {
             Self::Preset => "presets",
             Self::Scenario => "scenarios",
             Self::Study => "studies",
+        }
+    }
+
+    /// Its name in `lasthop list`.
+    const fn list(self) -> &'static str {
+        match self {
+            Self::Preset => "links",
+            other => other.folder(),
         }
     }
 

@@ -32,7 +32,9 @@ pub(crate) fn resolve(tree: &Tree, file: &Scenario) -> Result<Measure, InputErro
         let path = at.below("sample");
         return Err(tree.error(&path, "samples without time between them", "write a time like \"100 ms\""));
     }
-    let asked = file.measure != crate::file::Measure::default() || !file.record.tables.is_empty();
+    // The interval of samples alone asks for nothing: it is that of a table.
+    let without_samples = crate::file::Measure { sample: None, ..file.measure.clone() };
+    let asked = without_samples != crate::file::Measure::default() || !file.record.tables.is_empty();
     Ok(Measure { links: file.measure.links.unwrap_or(asked), windows, sample: file.measure.sample })
 }
 
@@ -53,7 +55,7 @@ fn steady(tree: &Tree, file: &Scenario, cut: WarmUp, path: &KeyPath) -> Result<W
     Ok(Window { name: STEADY.to_owned(), from, to })
 }
 
-/// When the last flow ends, if each flow has an end and the run continues after it: afterwards there are only
+/// Time at which the last flow ends, if each flow has an end and the run continues after it: afterwards there are only
 /// retransmissions and ACKs.
 fn flows_end(file: &Scenario) -> Option<Duration> {
     let ends: Option<Vec<Duration>> = file.flows.iter().map(|flow| flow.until).collect();

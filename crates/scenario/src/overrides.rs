@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use registry::name_of;
+use registry::{OLD_KEY, name_of};
 use serde_json::{Value, json};
 
 use crate::error::{InputError, Place};
@@ -32,7 +32,7 @@ impl Override {
             wrong(message.to_owned(), "write path=value, like links.lasthop.down.rate=\"1 Mbit/s\"")
         };
         let (path, value) = text.split_once('=').ok_or_else(|| refuse("there is no = in it"))?;
-        let path = KeyPath::parse(path).ok_or_else(|| refuse("what stands before = is no path of keys"))?;
+        let path = KeyPath::parse(path).ok_or_else(|| refuse("the text before = is no path of keys"))?;
         let value = parse_value(value.trim())
             .map_err(|why| wrong(format!("the value is not TOML: {why}"), "see https://toml.io"))?;
         Ok(Self { path, value, place })
@@ -42,11 +42,12 @@ impl Override {
     pub(crate) fn apply(&self, tree: &mut Tree) -> Result<(), InputError> {
         let path = self.positions(tree)?;
         self.names_a_host(&path, tree)?;
+        self.names_members(&path, tree)?;
         self.choose(&path, tree);
         if tree.set(&path, self.value.clone(), &self.place) {
             return Ok(());
         }
-        Err(self.refuse(&path, "this path leads through a value", "keys stand in tables only"))
+        Err(self.refuse(&path, "this path leads through a value", "only tables have keys"))
     }
 
     /// An override changes hosts, and makes none: a misspelt name would otherwise be a host that nothing uses.
@@ -60,8 +61,46 @@ impl Override {
         Err(self.refuse(path, &message, &suggest::among(name, &hosts, "hosts")))
     }
 
-    /// Makes the choices on the way to `path` those that it names: `tcp.congestion.cubic.beta` chooses CUBIC, and keeps
-    /// the parameters of a CUBIC that was chosen before.
+    /// The step after a choice is the name of a member. In files of earlier versions a parameter stood there.
+    fn names_members(&self, path: &KeyPath, tree: &Tree) -> Result<(), InputError> {
+        for (end, step) in path.0.iter().enumerate().skip(1) {
+            let (at, root) = (KeyPath(path.0[..end].to_vec()), schema::scenario());
+            let choice = schema::at(root, &at.0).filter(|_| !matches!(tree.get(&at), Some(Value::Array(_))));
+            let names = choice.and_then(|choice| schema::member_names(root, choice)).unwrap_or_default();
+            if !names.is_empty() && !names.contains(&step.as_str()) {
+                return Err(self.no_member(end, tree.get(&at).and_then(name_of), &names));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for the step at `end`, which is no name of a member, where `chosen` is chosen and `names` could be.
+    fn no_member(&self, end: usize, chosen: Option<&str>, names: &[&str]) -> InputError {
+        let (before, after) = (KeyPath(self.path.0[..end].to_vec()), &self.path.0[end..]);
+        let at = before.below(&after[0]);
+        if after == [OLD_KEY] {
+            let help = format!("write {before}={}", self.written());
+            return self.refuse(&at, "a choice is its name", &help);
+        }
+        let chosen = chosen.filter(|name| names.contains(name));
+        let help = chosen.map(|name| {
+            let right = after.iter().fold(before.below(name), |path, step| path.below(step));
+            format!("write {right}={}", self.written())
+        });
+        let message = format!("\"{}\" is no name to choose", after[0]);
+        self.refuse(&at, &message, &help.unwrap_or_else(|| format!("one of {}", names.join(", "))))
+    }
+
+    /// The value as it is written.
+    fn written(&self) -> &str {
+        match &self.place {
+            Place::Override(text) => text.split_once('=').map_or("", |(_, value)| value),
+            _ => "",
+        }
+    }
+
+    /// Makes the choices along `path` that it names: `tcp.congestion.cubic.beta` chooses CUBIC, and keeps the
+    /// parameters of a CUBIC that was chosen before.
     fn choose(&self, path: &KeyPath, tree: &mut Tree) {
         for end in 1..path.0.len() {
             let (at, name) = (KeyPath(path.0[..end].to_vec()), &path.0[end]);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::schema::{plain, scenario, schema};
+use crate::schema::{members, plain, scenario, schema};
 
 /// The page of a kind of file, as Markdown; none if there is no such kind.
 #[must_use]
@@ -30,7 +30,7 @@ pub struct Parameter {
     pub default: Option<String>,
     /// Whether a file states it.
     pub required: bool,
-    /// What it is, and its source.
+    /// Its summary, and its source.
     pub meaning: String,
 }
 
@@ -39,7 +39,7 @@ pub struct Parameter {
 #[must_use]
 pub fn parameters(definition: &str) -> Option<Vec<Parameter>> {
     let root = scenario();
-    let table = root["$defs"].get(definition)?;
+    let table = plain(root, root["$defs"].get(definition)?);
     let mut page = Page { root, choices: BTreeMap::new() };
     let mut keys = page.below("", table);
     let has_keys = table.get("properties").is_some() || table["type"] == "object";
@@ -154,7 +154,7 @@ impl<'a> Page<'a> {
         keys
     }
 
-    /// Where the keys of a table are described, if not here.
+    /// Section that describes the keys of a table, if not here.
     fn elsewhere(&self, at: &str) -> Option<&'static str> {
         match at.rsplit('.').next()? {
             "tcp" => Some("a profile"),
@@ -217,7 +217,10 @@ impl<'a> Page<'a> {
         let reference = |schema: &Value| Some(schema.get("$ref")?.as_str()?.rsplit('/').next()?.to_owned());
         let nullable =
             property.get("anyOf").and_then(Value::as_array).into_iter().flatten().find_map(reference);
-        let name = reference(property).or(nullable).unwrap_or_else(|| format!("`{at}`"));
+        let mut name = reference(property).or(nullable).unwrap_or_else(|| format!("`{at}`"));
+        while let Some(shared) = self.root["$defs"].get(&name).and_then(reference) {
+            name = shared;
+        }
         // A choice may hold another of its kind, as a rule lies over an algorithm: it has one section.
         if !self.choices.contains_key(&name) {
             self.choices.insert(name.clone(), Vec::new());
@@ -227,9 +230,12 @@ impl<'a> Page<'a> {
         format!("see {name}")
     }
 
-    /// The notation of one option, with its parameters below it.
+    /// The notation of one option, with its parameters below it; of a table of one key, that of each member.
     fn option(&mut self, option: &'a Value) -> Vec<(String, String)> {
         let schema = plain(self.root, option);
+        if let Some(members) = members(schema) {
+            return members.flat_map(|(name, parameters)| self.member(name, parameters)).collect();
+        }
         let told = meaning(option, schema);
         let keys = schema["properties"].as_object();
         let (written, told, parameters) = match keys.and_then(|keys| keys.iter().next()) {
@@ -238,6 +244,17 @@ impl<'a> Page<'a> {
             }
             _ => (self.value("", option), told, self.below("", option)),
         };
+        Self::rows(written, told, parameters)
+    }
+
+    fn member(&mut self, name: &str, parameters: &'a Value) -> Vec<(String, String)> {
+        let told = meaning(parameters, parameters);
+        let (written, told, parameters) = self.named(name, parameters, told);
+        Self::rows(written, told, parameters)
+    }
+
+    /// The notation of an option, and a row for each of its parameters.
+    fn rows(written: String, told: String, parameters: Vec<Key>) -> Vec<(String, String)> {
         let rows = parameters
             .into_iter()
             .map(|key| (format!("… `{}`{}: {}", key.at, key.need(), key.values()), key.meaning));
@@ -253,14 +270,15 @@ impl<'a> Page<'a> {
         }
         let options = schema.get("anyOf").and_then(Value::as_array);
         let table = options.and_then(|options| {
-            options.iter().find(|option| plain(self.root, option).get("properties").is_some())
+            let is_table = |option: &&Value| option.get("properties").is_some() && members(option).is_none();
+            options.iter().map(|option| plain(self.root, option)).find(is_table)
         });
         let value = match table {
             Some(_) => "text, or a table".to_owned(),
             None => self.value("", property),
         };
         let parameters = self.below("", table.unwrap_or(property));
-        let what = if schema.get("pattern").is_some() { String::new() } else { meaning(property, schema) };
+        let what = if schema.get("pattern").is_some() { String::new() } else { meaning(schema, schema) };
         let told = [told.trim_end_matches('.'), &*what].join(". ").trim_end_matches(". ").to_owned();
         (format!("{written}: {value}"), told, parameters)
     }

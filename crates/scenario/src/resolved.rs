@@ -25,9 +25,9 @@ pub struct Resolved {
     pub summary: Option<String>,
     /// Master seed of all random streams.
     pub seed: u64,
-    /// When the run ends at the latest.
+    /// Latest end of the run.
     pub stop: Option<Duration>,
-    /// The hosts: first those that flows name, in the flows' order, so that an unused host changes no other host's
+    /// The hosts: first the hosts that flows name, in the flows' order, so that an unused host changes no other host's
     /// index or address.
     pub hosts: Vec<Host>,
     /// Nodes that only forward.
@@ -67,9 +67,9 @@ pub struct Measure {
 pub struct Window {
     /// Its name.
     pub name: String,
-    /// When it opens.
+    /// Time at which it opens.
     pub from: Duration,
-    /// When it closes; without it, at the end of the run.
+    /// Time at which it closes. Default: the end of the run.
     pub to: Option<Duration>,
 }
 
@@ -108,9 +108,9 @@ pub struct Host {
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// The two nodes that it joins; `down` runs from the first to the second.
+    /// The two nodes that the link joins; `down` leads from the first to the second.
     pub between: [String; 2],
-    /// The largest packet, IP header included.
+    /// Maximum size of a packet, IP header included.
     pub mtu: Bytes,
     /// From the first node to the second.
     pub down: link::Config,
@@ -159,7 +159,7 @@ pub struct Flow {
     /// Its TCP, where it has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<FlowTcp>,
-    /// How much is sent, where that is fixed.
+    /// Amount to send, if it is fixed.
     pub bytes: Option<Bytes>,
     /// Until when is sent, where that is fixed.
     pub until: Option<Duration>,

@@ -1,5 +1,8 @@
 //! The JSON schemas of the files, out of their types. Committed under `docs/schema/`, checked for drift.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::LazyLock;
 
 use registry::{name_of, parameters_of_mut};
@@ -9,6 +12,7 @@ use serde_json::{Map, Value, json};
 use units::text;
 
 use crate::file::{Host, Link, Preset, Profile, Scenario, Study};
+use crate::json_text::json_text;
 
 /// The kinds of file that have a schema.
 pub const KINDS: [&str; 4] = ["scenario", "study", "profile", "link"];
@@ -28,7 +32,7 @@ pub fn schema(kind: &str) -> Option<Value> {
 /// The schema as the text that is committed.
 #[must_use]
 pub fn schema_text(kind: &str) -> Option<String> {
-    schema(kind).map(|schema| format!("{schema:#}\n"))
+    schema(kind).map(|schema| json_text(&schema))
 }
 
 /// The keys of a scenario.
@@ -55,8 +59,8 @@ pub(crate) fn profile_keys() -> &'static Value {
     &SCHEMA
 }
 
-/// A profile's keys with the defaults of those that it leaves out and with canonical quantities, so that a
-/// resolved scenario says all, and equal ones are equal texts.
+/// A profile's keys with the defaults of omitted keys and with canonical quantities, so that a resolved scenario says
+/// all, and equal ones are equal texts.
 pub(crate) fn with_defaults(mut profile: Value) -> Value {
     if let Value::Object(keys) = &mut profile {
         fill_defaults(keys, profile_keys(), profile_keys());
@@ -104,7 +108,20 @@ fn fill_choice(value: &mut Value, schema: &Value, root: &Value) {
 
 /// A host's `tcp` table: any keys of the endpoint's configuration.
 pub(crate) fn tcp_keys(generator: &mut SchemaGenerator) -> Schema {
-    tcp::profile_keys(generator)
+    generator.subschema_for::<TcpKeys>()
+}
+
+/// The keys of the endpoint's configuration, as one definition to which every table of them refers.
+struct TcpKeys;
+
+impl JsonSchema for TcpKeys {
+    fn schema_name() -> Cow<'static, str> {
+        "TcpKeys".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        tcp::profile_keys(generator)
+    }
 }
 
 /// A profile: summary, sources, what it extends, and the endpoint's keys, which a base may fill.
@@ -118,7 +135,20 @@ fn profile() -> Value {
         all.extend(more.clone());
     }
     schema["additionalProperties"] = json!(false);
+    share_equal_definitions(&mut schema);
     schema
+}
+
+/// Makes each definition that equals an earlier one a reference to that.
+fn share_equal_definitions(schema: &mut Value) {
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    let definitions = schema["$defs"].as_object_mut();
+    for (name, definition) in definitions.into_iter().flatten() {
+        match known.entry(definition.to_string()) {
+            Entry::Occupied(first) => *definition = json!({ "$ref": format!("#/$defs/{}", first.get()) }),
+            Entry::Vacant(new) => drop(new.insert(name.clone())),
+        }
+    }
 }
 
 /// The schema at `path` in a value that `root` describes.
@@ -139,9 +169,20 @@ pub(crate) fn property<'a>(root: &'a Value, table: &'a Value, step: &str) -> Opt
 
 /// The parameters of the member `name` of a choice.
 fn chosen<'a>(root: &'a Value, choice: &'a Value, name: &str) -> Option<&'a Value> {
-    let options = choice.get("anyOf")?.as_array()?.iter().map(|option| plain(root, option));
-    let mut tables = options.filter(|option| option.get("required") == Some(&json!([name])));
-    tables.next()?.get("properties")?.get(name)
+    let mut options = choice.get("anyOf")?.as_array()?.iter().map(|option| plain(root, option));
+    options.find_map(|option| members(option)?.find(|(member, _)| *member == name)).map(|(_, schema)| schema)
+}
+
+/// The members of a choice's table of one key, in the order of their list, each with the schema of its parameters.
+pub(crate) fn members(table: &Value) -> Option<impl Iterator<Item = (&str, &Value)>> {
+    let names = table["propertyNames"]["enum"].as_array()?;
+    Some(names.iter().filter_map(Value::as_str).map(|name| (name, &table["properties"][name])))
+}
+
+/// The names of a choice's members; none where `choice` is no choice from a list.
+pub(crate) fn member_names<'a>(root: &'a Value, choice: &'a Value) -> Option<Vec<&'a str>> {
+    let mut options = choice.get("anyOf")?.as_array()?.iter().map(|option| plain(root, option));
+    options.find_map(|option| Some(members(option)?.map(|(name, _)| name).collect()))
 }
 
 /// Whether `schema` is a choice that has the member `name`.
@@ -165,5 +206,7 @@ pub(crate) fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 }
 
 fn of<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    share_equal_definitions(&mut schema);
+    schema
 }

@@ -212,7 +212,7 @@ mod tests {
         assert_eq!((spec.flows.len(), spec.nodes.len()), (1, 2));
         let said =
             crate::Resolved::from_json(&json.replace("\"to\":\"mobile\"", "\"to\":\"phone\"")).unwrap();
-        let said = said.to_spec().expect_err("nobody is called phone").to_string();
+        let said = said.to_spec().expect_err("no host is called phone").to_string();
         assert!(said.contains("there is no node \"phone\""), "{said}");
     }
 }

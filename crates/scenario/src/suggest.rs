@@ -1,18 +1,28 @@
 //! "Did you mean": the nearest of the existing names.
 
-/// Advice for a name that is not among `names`: the nearest one if it is close, then all of them, or a readable number.
+/// Advice for a name that is not among `names`: the nearest one if it is close, then all of a short list, or the first
+/// of a long one. Behind a near name a long list is noise.
 pub(crate) fn among<T: AsRef<str>>(unknown: &str, names: &[T], what: &str) -> String {
     if names.is_empty() {
         return format!("there are no {what} here");
     }
     let list: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    let shown = list.len().min(MOST_SHOWN);
+    let near = nearest(unknown, &list);
+    let shown = match near {
+        Some(near) if list.len() > MOST_SHOWN => return format!("did you mean \"{near}\"?"),
+        _ => list.len().min(MOST_SHOWN),
+    };
     let more = if shown < list.len() { format!(" and {} more", list.len() - shown) } else { String::new() };
     let all = format!("the {what} are {}{more}", list[..shown].join(", "));
-    match nearest(unknown, &list) {
+    match near {
         Some(near) => format!("did you mean \"{near}\"? {}", capitalised(&all)),
         None => all,
     }
+}
+
+/// Whether advice leaves out some of these names.
+pub(crate) const fn are_too_many<T>(names: &[T]) -> bool {
+    names.len() > MOST_SHOWN
 }
 
 /// The nearest name, if at most a third of the letters differ.
@@ -41,8 +51,8 @@ fn edits(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// Names that are listed: more than any list has that does not grow with the file, such as that of the profiles.
-const MOST_SHOWN: usize = 100;
+/// Names that are listed: two lines of a terminal.
+const MOST_SHOWN: usize = 24;
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -58,12 +68,10 @@ mod tests {
     #[test]
     fn a_list_of_a_thousand_hosts_is_cut_short() {
         let hosts: Vec<String> = (1..=1000).map(|number| format!("server-{number}")).collect();
-        let advice = among("server", &hosts, "hosts");
-        assert!(
-            advice.starts_with("did you mean \"server-1\"? The hosts are server-1, server-2, "),
-            "{advice}"
-        );
-        assert!(advice.ends_with("server-100 and 900 more"), "{advice}");
+        let advice = among("mobile", &hosts, "hosts");
+        assert!(advice.starts_with("the hosts are server-1, server-2, "), "{advice}");
+        assert!(advice.ends_with("server-24 and 976 more"), "{advice}");
+        assert_eq!(among("server", &hosts, "hosts"), "did you mean \"server-1\"?");
     }
 
     #[test]

@@ -42,15 +42,19 @@ fn a_page_tells_the_parameters_of_what_is_chosen_by_name() {
 }
 
 #[test]
-fn the_parameters_of_a_member_are_named_after_it() {
+fn no_two_types_share_a_name() {
     for kind in lasthop_scenario::KINDS {
         let schema = lasthop_scenario::schema(kind).expect("each kind has a schema");
-        let names = schema["$defs"].as_object().expect("each kind has definitions").keys();
+        let names = schema["$defs"].as_object().expect("each kind has definitions");
         // A generator numbers types that share a name, and the numbers change with each new type.
         let numbered = |name: &&String| {
-            name.strip_prefix("Parameters").is_some_and(|rest| rest.chars().any(|c| c.is_ascii_digit()))
+            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            stem != name.as_str() && names.contains_key(stem)
         };
-        assert_eq!(names.filter(numbered).collect::<Vec<_>>(), Vec::<&String>::new(), "{kind}");
+        let allowed = ["congestion.bbr3", "queue.dualpi2"];
+        let found: Vec<_> =
+            names.keys().filter(numbered).filter(|name| !allowed.contains(&name.as_str())).collect();
+        assert_eq!(found, Vec::<&String>::new(), "{kind}");
     }
 }
 
@@ -58,6 +62,6 @@ fn the_parameters_of_a_member_are_named_after_it() {
 fn each_member_of_a_registry_is_described_once() {
     let size = |kind| lasthop_scenario::schema_text(kind).map_or(0, |text| text.len());
     let sizes = lasthop_scenario::KINDS.map(size);
-    // 693 kB; with the axes of TCP in place instead of by reference it was 1.17 MB.
-    assert!(sizes.iter().sum::<usize>() < 750_000, "{sizes:?}");
+    // 524 kB, of which some 200 kB are descriptions; with an axis described at each place that takes it, 1.17 MB.
+    assert!(sizes.iter().sum::<usize>() < 526_000, "{sizes:?}");
 }

@@ -416,7 +416,7 @@ fn a_span_needs_whole_numbers_under_its_keys() {
     }
 }
 
-/// How long a round trip may be for half of the throughput, and a chart of it.
+/// Round trip at which half of the throughput remains, and a chart of it.
 fn with_a_smallest() -> String {
     let table = "metrics = [\"throughput_Bps\"]";
     let smallest = "smallest = [{ metric = \"need\", column = \"rtt_ms\", of = \"throughput_Bps\", reaches = 5000, called = \"need\" }]";

@@ -67,7 +67,7 @@ struct Simulation {
     free: Vec<u32>,
     counter: u64,
     flows: Vec<Flow>,
-    /// When the link has sent all that waits for it.
+    /// Time at which the link has sent all that waits for it.
     busy_until: u64,
 }
 

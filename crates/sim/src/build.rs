@@ -10,7 +10,7 @@ use workload::Workload;
 
 use crate::cells::Cells;
 use crate::connection::{Connection, Egress};
-use crate::directed_link::DirectedLink;
+use crate::directed_link::{DirectedLink, has_flow_control};
 use crate::engine::Engine;
 use crate::external::Gateway;
 use crate::flow::Flow;
@@ -96,6 +96,14 @@ pub enum BuildError {
         /// The direction of a link, "lasthop.down".
         direction: String,
     },
+    /// The congestion control of a flow is a program, or a rule over a program, that this kind of run cannot execute.
+    #[error(
+        "flow {flow}: its congestion control is a program; lasthop run executes one, without another rule over it"
+    )]
+    NoProgram {
+        /// The flow.
+        flow: String,
+    },
     /// No path of links and routers joins the two hosts of a flow.
     #[error("flow {flow}: there is no path from {from} to {to}; join them with links, over routers")]
     NoRoute {
@@ -145,14 +153,18 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
     Ok(engine)
 }
 
+/// The streams of the random processes of a link's direction.
+pub(crate) fn link_streams(streams: &Streams, link: &str, heading: Heading) -> Streams {
+    streams.below("link").below(link).below(heading.name())
+}
+
 fn directions(spec: &LinkSpec, streams: &Streams) -> [DirectedLink; 2] {
-    let streams = streams.below("link").below(&spec.name);
     [(&spec.down, Heading::Down), (&spec.up, Heading::Up)].map(|(config, heading)| DirectedLink {
-        link: link::Link::new(config, &streams.below(heading.name())),
+        link: link::Link::new(config, &link_streams(streams, &spec.name, heading)),
         meter: LinkMeter::new(),
         mtu: u32::try_from(spec.mtu.0).unwrap_or(u32::MAX),
         oversize_drops: 0,
-        has_flow_control: config.queue.overflow == link::queue::Overflow::FlowControl,
+        has_flow_control: has_flow_control(config),
         held: VecDeque::new(),
         blocked: VecDeque::new(),
         name: format!("{}.{}", spec.name, heading.name()),
@@ -329,6 +341,11 @@ fn check_link(spec: &Spec, link: &LinkSpec) -> Result<(), BuildError> {
 }
 
 fn check_flow(spec: &Spec, flow: &FlowSpec) -> Result<(), BuildError> {
+    if flow.sender.congestion.build().traits().stands_in
+        || flow.receiver.congestion.build().traits().stands_in
+    {
+        return Err(BuildError::NoProgram { flow: flow.name.clone() });
+    }
     for end in [flow.from, flow.to] {
         check_index(format!("flow {}", flow.name), "node", end.index(), spec.nodes.len())?;
         let node = spec.node(end);

@@ -1,4 +1,4 @@
-//! What a shared channel did, over the run and in each window: its sectors and its users.
+//! Summary of a shared channel over the run and in each window: its sectors and its users.
 
 use cell::{SectorCounters, UserCounters};
 use serde::{Deserialize, Serialize};
@@ -17,14 +17,14 @@ pub struct CellSummary {
     pub tti_s: f64,
     /// Sizes of transport blocks in bits, in the order of the sectors' `blocks`.
     pub block_bits: Vec<u32>,
-    /// Where its sites stand, in metres to the east and north of the first.
+    /// Positions of its sites, in metres to the east and north of the first.
     pub sites_m: Vec<[f64; 2]>,
     /// Its users, in the order of the spans' `users`.
     pub users: Vec<CellUserSummary>,
-    /// What it did over the whole run.
+    /// Totals of the whole run.
     #[serde(flatten)]
     pub whole: CellSpan,
-    /// What it did in each window of the scenario.
+    /// Totals of each window of the scenario.
     pub windows: Vec<CellSpan>,
 }
 
@@ -45,22 +45,22 @@ pub struct CellUserSummary {
     pub budget_s: Option<f64>,
 }
 
-/// What a shared channel did between two times.
+/// Activity of a shared channel between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellSpan {
     /// The window's name; that of the whole run is empty.
     pub window: String,
-    /// When it opened; what happened at that very time lies before it.
+    /// Time at which it opened; events at exactly that time belong to the time before it.
     pub from_s: f64,
     /// When it closed, the latest at the end of the run.
     pub to_s: f64,
     /// Each sector.
     pub sectors: Vec<SectorSpan>,
-    /// What each user had.
+    /// Summaries of the users.
     pub user_spans: Vec<UserSpan>,
 }
 
-/// What one sector did between two times.
+/// Activity of one sector between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SectorSpan {
     /// Bits per second that came for its users: the offered load.
@@ -75,7 +75,7 @@ pub struct SectorSpan {
     pub blocks: Vec<u64>,
 }
 
-/// What one user had between two times.
+/// Service of one user between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserSpan {
     /// Packets that came for it.
@@ -86,7 +86,7 @@ pub struct UserSpan {
     pub expired: u64,
     /// Packets dropped because its queue was at its limit.
     pub overflowed: u64,
-    /// How often it was handed over to another sector.
+    /// Number of handovers to another sector.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub handovers: u64,
     /// Packets dropped as it was handed over.
@@ -103,7 +103,7 @@ pub struct UserSpan {
 }
 
 impl CellSpan {
-    /// What happened from one reading to a later one.
+    /// Difference of a reading and a later reading.
     pub(crate) fn between(
         before: Option<&CellReading>,
         after: &CellReading,

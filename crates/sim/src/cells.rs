@@ -84,8 +84,7 @@ impl Cells {
         self.cells.iter().map(read).collect()
     }
 
-    /// What the channel has done for the user of a direction, counted as a link counts, and the time that it has sent
-    /// to it.
+    /// Counters of the channel for the user of a direction, as of a link, and the time that it has sent to it.
     pub(crate) fn had_by_user_of(&self, direction: DirectionId) -> Option<(link::Counters, Duration)> {
         let user = &self.users[*self.by_direction.get(&direction)?];
         let channel = &self.cells[user.cell];
@@ -102,7 +101,7 @@ impl Cells {
         Some((as_link, channel.tti() * counters.blocks))
     }
 
-    /// What every channel did over the run, up to `last`, and in each window.
+    /// Activity of every channel over the run, up to `last`, and in each window.
     pub(crate) fn summaries(
         &self,
         spec: &Spec,

@@ -7,7 +7,7 @@ use workload::{Executor, SocketCall, SocketEvent, SocketId, Transfer};
 use crate::connection::{Connection, Egress, Stage};
 use crate::datagrams::Datagram;
 use crate::engine::Engine;
-use crate::flow::Phase;
+use crate::flow::FlowPhase;
 use crate::ids::{ConnectionId, ConversationId, EndpointId, FlowId, NodeId, PerSide, Side};
 use crate::packet::Body;
 use crate::pending::Pending;
@@ -24,6 +24,10 @@ struct FlowCommands<'a, R> {
 impl<R: Recorder> Executor for FlowCommands<'_, R> {
     fn connect(&mut self, socket: SocketId, by: Side) {
         self.opening.extend(self.engine.connect(self.flow, socket, by));
+    }
+
+    fn open_stream(&mut self, _: SocketId, _: SocketId) {
+        unreachable!("flows of programs with streams run over stacks of QUIC");
     }
 
     fn call(&mut self, socket: SocketId, side: Side, call: SocketCall) {
@@ -46,8 +50,8 @@ impl<R: Recorder> Executor for FlowCommands<'_, R> {
 impl<R: Recorder> Engine<R> {
     pub(crate) fn wake_flow(&mut self, flow_id: FlowId) {
         let flow = &mut self.flows[flow_id];
-        if flow.phase == Phase::Waiting {
-            flow.phase = Phase::Open;
+        if flow.phase == FlowPhase::Waiting {
+            flow.phase = FlowPhase::Open;
         }
         flow.program.handle_timeout(self.now);
         self.run_commands(flow_id);

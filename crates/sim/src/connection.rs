@@ -22,7 +22,7 @@ pub(crate) struct Connection {
     pub(crate) stage: Stage,
     /// The number that the flow's program gave it.
     pub(crate) socket: SocketId,
-    /// What tables call it.
+    /// Name in tables.
     pub(crate) conversation: ConversationId,
     /// The side that opened it.
     opener: Side,
@@ -38,7 +38,7 @@ pub(crate) struct Connection {
     pub(crate) ports: Option<tcp::Ports>,
 }
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Nothing has been opened yet, or the last connection is counted.
@@ -65,13 +65,13 @@ pub(crate) struct End {
 /// The way out of an end: the same for all packets that it sends.
 #[derive(Clone, Copy)]
 pub(crate) struct Egress {
-    /// The first link, as a hop of the route and by itself.
+    /// The first link, as a hop of the route and as a link.
     pub(crate) first_hop: NextHop,
     pub(crate) first_link: DirectionId,
     pub(crate) header: IpHeader,
 }
 
-/// What the program does at one end.
+/// State of the program at one end.
 #[derive(Clone, Copy, Debug)]
 struct Socket {
     is_connected: bool,
@@ -85,7 +85,7 @@ struct Socket {
     notify_at: u64,
 }
 
-/// What the sending program writes.
+/// Data that the sending program writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteMode {
     /// As many bytes as its commands say.
@@ -94,7 +94,7 @@ enum WriteMode {
     Unlimited,
 }
 
-/// What is known at the sending end.
+/// State of the sending end.
 #[derive(Default)]
 struct SenderStats {
     first_syn: Option<Instant>,
@@ -106,7 +106,7 @@ struct SenderStats {
     retransmissions: u64,
     snd_max: Option<Seq>,
     milestones: Vec<Milestone>,
-    /// How many milestones have been reached, and the amount of the next one.
+    /// Number of milestones reached, and the amount of the next milestone.
     passed: usize,
     next_milestone: Option<Bytes>,
 }
@@ -119,7 +119,7 @@ struct Milestone {
     reached: Option<(Instant, u64)>,
 }
 
-/// What is known at the receiving end.
+/// State of the receiving end.
 #[derive(Default)]
 struct ReceiverStats {
     stream_ended: bool,
@@ -271,7 +271,7 @@ impl Connection {
         socket.read >= position
     }
 
-    /// How far `side` has read, for a notification; there is no other until the program asks again.
+    /// Position up to which `side` has read, for a notification; there is no other until the program asks again.
     pub(crate) fn take_notification(&mut self, side: Side) -> u64 {
         let socket = &mut self.ends[side].socket;
         socket.notify_at = u64::MAX;
@@ -436,7 +436,7 @@ impl Connection {
         }
     }
 
-    /// When the milestones were reached, in the order of the specification.
+    /// Time at which the milestones were reached, in the order of the specification.
     pub(crate) fn milestones(&self) -> Vec<MilestoneSummary> {
         self.sender.milestone_summaries()
     }
@@ -529,6 +529,20 @@ mod tests {
         connection.on_connected(Side::From, &mut endpoint);
         endpoint.write(Payload::Pattern { offset: LONGEST_WRITE, len: 1 });
         assert_eq!(endpoint.unsent(), Bytes(LONGEST_WRITE + 1), "it is not closed");
+    }
+
+    #[test]
+    fn a_close_of_the_sender_ends_an_unlimited_write_and_one_of_the_receiver_does_not() {
+        let ports = tcp::Ports { local: 1, remote: 2 };
+        let config = tcp::Config::from_profile(&serde_json::json!({})).expect("a profile");
+        let mut endpoint = Endpoint::connect(&config.into(), ports, Seq(1));
+        let mut connection = connection();
+        connection.write_mode = WriteMode::Unlimited;
+        connection.close(Side::To, &mut endpoint);
+        assert!(connection.write_mode == WriteMode::Unlimited);
+        connection.close(Side::From, &mut endpoint);
+        connection.refill(Side::From, &mut endpoint);
+        assert_eq!(endpoint.unsent(), Bytes::ZERO);
     }
 
     #[test]

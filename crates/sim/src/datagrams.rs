@@ -14,7 +14,7 @@ pub(crate) struct Datagram {
     pub(crate) by: Side,
     /// Its number among the datagrams of that side.
     pub(crate) number: u64,
-    /// When it was sent.
+    /// Time of transmission.
     pub(crate) sent: Instant,
 }
 
@@ -31,6 +31,10 @@ pub(crate) struct Datagrams {
     received: Totals,
     late: u64,
     lost: u64,
+    /// Runs of consecutive datagrams that were lost or late, among those before `first`.
+    loss_bursts: u64,
+    /// Whether the datagram before `first` was one of them.
+    in_burst: bool,
     span: [Option<Instant>; 2],
 }
 
@@ -45,6 +49,7 @@ enum Fate {
     /// Not arrived and not lost; how many there are of it, copies made by links included.
     UnderWay(u32),
     Lost,
+    Late,
     Received,
 }
 
@@ -66,6 +71,8 @@ impl Datagrams {
             received: Totals::default(),
             late: 0,
             lost: 0,
+            loss_bursts: 0,
+            in_burst: false,
             span: [None; 2],
         }
     }
@@ -94,13 +101,12 @@ impl Datagrams {
 
     /// A datagram has arrived. Returns its one-way delay, or nothing for a copy of an earlier arrival.
     pub(crate) fn on_received(&mut self, now: Instant, datagram: Datagram, size: Bytes) -> Option<Duration> {
-        let fate = self.fate(datagram)?;
-        if !matches!(std::mem::replace(fate, Fate::Received), Fate::UnderWay(_)) {
-            return None;
-        }
         let delay = now - datagram.sent;
+        let late = self.budget.is_some_and(|budget| delay > budget);
+        let fate = self.fate(datagram).filter(|fate| matches!(fate, Fate::UnderWay(_)))?;
+        *fate = if late { Fate::Late } else { Fate::Received };
         self.received.add(size);
-        self.late += u64::from(self.budget.is_some_and(|budget| delay > budget));
+        self.late += u64::from(late);
         self.span[1] = Some(now);
         self.forget();
         Some(delay)
@@ -132,7 +138,7 @@ impl Datagrams {
         self.sent.packets - self.received.packets - self.lost
     }
 
-    /// When the first was sent and the last arrived.
+    /// Time at which the first was sent and the last arrived.
     pub(crate) const fn span(&self) -> [Option<Instant>; 2] {
         self.span
     }
@@ -146,6 +152,7 @@ impl Datagrams {
         reading.datagrams_received = self.received.packets;
         reading.datagrams_late = self.late;
         reading.datagrams_lost = self.lost;
+        reading.loss_bursts = self.loss_bursts;
     }
 
     /// The fate of a datagram of the sending side that has not been forgotten.
@@ -155,8 +162,12 @@ impl Datagrams {
     }
 
     fn forget(&mut self) {
-        while self.fates.front().is_some_and(|fate| !matches!(fate, Fate::UnderWay(_))) {
+        let is_known = |fate: &Fate| !matches!(fate, Fate::UnderWay(_));
+        while let Some(fate) = self.fates.front().copied().filter(is_known) {
             self.fates.pop_front();
+            let is_missed = fate != Fate::Received;
+            self.loss_bursts += u64::from(is_missed && !self.in_burst);
+            self.in_burst = is_missed;
             self.first += 1;
         }
     }
@@ -184,6 +195,20 @@ mod tests {
         let mut reading = FlowReading::default();
         datagrams.fill(&mut reading);
         assert_eq!((reading.datagrams_received, reading.datagrams_late, reading.datagrams_lost), (2, 1, 1));
+    }
+
+    #[test]
+    fn datagrams_that_are_lost_or_late_one_after_the_other_are_one_burst() {
+        let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)));
+        let sent: Vec<Datagram> = (0..7).map(|n| datagrams.send(at(20 * n), Side::From, SIZE)).collect();
+        [2, 0].into_iter().for_each(|number| datagrams.on_lost(sent[number]));
+        datagrams.on_received(at(100), sent[1], SIZE);
+        [3, 5, 6].into_iter().for_each(|number| {
+            datagrams.on_received(sent[number].sent + Duration::from_millis(30), sent[number], SIZE);
+        });
+        assert_eq!(datagrams.loss_bursts, 1, "the fifth is under way");
+        datagrams.on_lost(sent[4]);
+        assert_eq!((datagrams.loss_bursts, datagrams.lost, datagrams.late), (2, 3, 1));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::packet::PacketBox;
 /// One direction of a link, with what waits in front of it.
 pub(crate) struct DirectedLink {
     pub(crate) link: Link<PacketBox>,
-    /// What it adds up over time.
+    /// Totals over time.
     pub(crate) meter: LinkMeter,
     pub(crate) mtu: u32,
     pub(crate) oversize_drops: u64,
@@ -34,13 +34,18 @@ impl DirectedLink {
     }
 }
 
+/// Whether a link makes its upstream neighbours wait when its queue is full.
+pub(crate) fn has_flow_control(config: &link::Config) -> bool {
+    config.queue.overflow == link::queue::Overflow::FlowControl
+}
+
 /// A direction of a link during a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkState {
     /// The link and its direction: "lasthop.down".
     pub name: String,
-    /// What it has counted.
+    /// Its counters.
     pub counters: link::Counters,
-    /// What waits in its queue: packets, and their bytes with framing.
+    /// Length of its queue: packets, and their bytes with framing.
     pub waiting: (usize, Bytes),
 }

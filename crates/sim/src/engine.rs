@@ -33,7 +33,7 @@ use crate::tcb_sharing::TcbSharing;
 /// The state of a run.
 pub(crate) struct Engine<R> {
     pub(crate) now: Instant,
-    /// When a component was last woken.
+    /// Time at which a component was last woken.
     pub(crate) woken: Instant,
     pub(crate) schedule: Schedule,
     pub(crate) links: IdVec<DirectionId, DirectedLink>,
@@ -56,7 +56,7 @@ pub(crate) struct Engine<R> {
     pub(crate) stopped: Option<Stop>,
     /// Flows that are not over.
     pub(crate) open_flows: usize,
-    /// When a packet last reached an end or a program last issued a command.
+    /// Time at which a packet last reached an end or a program last issued a command.
     pub(crate) progress: Instant,
     pub(crate) failure: Option<RunError>,
     /// Largest number of packets in one link; with more the run ends.
@@ -135,7 +135,7 @@ impl<R: Recorder> Engine<R> {
 
     /// Flow control may have ended: what waits enters as long as the link takes it.
     #[inline(never)]
-    fn release_held(&mut self, direction: DirectionId) {
+    pub(crate) fn release_held(&mut self, direction: DirectionId) {
         while self.links[direction].link.can_accept() {
             if let Some(packet) = self.links[direction].held.pop_front() {
                 self.enter(direction, packet);
@@ -341,7 +341,7 @@ pub(crate) fn rearm(
     }
 }
 
-/// Whether an endpoint retransmits without an answer and will do so for ever. One that has nothing to send is merely
+/// Whether an endpoint retransmits without an answer, indefinitely. An endpoint that has nothing to send is merely
 /// idle, however long its keep-alive waits.
 #[cold]
 fn is_hopeless(endpoint: &Endpoint, silence: Duration) -> bool {
@@ -355,5 +355,5 @@ const LAST_INSTANT: Instant = Instant::from_nanos(Instant::NEVER.as_nanos() - 1)
 const STALL: Duration = Duration::from_secs(3600);
 
 /// Nor one of fewer of an endpoint's longest timers: as many as an hour has of RFC 6298's two minutes, and twice the
-/// retransmissions after which an endpoint gives up by itself (15 in Linux; RFC 9293 §3.8.3).
+/// retransmissions after which an endpoint gives up (15 in Linux; RFC 9293 §3.8.3).
 const HOPELESS_TIMERS: u64 = 30;

@@ -21,9 +21,9 @@ use crate::summary::FlowSummary;
 pub struct ExternalPacket {
     /// The packet.
     pub id: PacketId,
-    /// When it was injected.
+    /// Time at which it was injected.
     pub sent: Instant,
-    /// When it arrived in the time of the run: a driver that hands it over later is late.
+    /// Time at which it arrived in the time of the run: a driver that hands it over later is late.
     pub due: Instant,
     /// The IP packet.
     pub bytes: RawPacket,
@@ -34,11 +34,11 @@ pub struct ExternalPacket {
 pub struct ExternalEvent {
     /// The packet.
     pub id: PacketId,
-    /// When it happened.
+    /// Time of the event.
     pub at: Instant,
     /// The IP packet.
     pub bytes: Vec<u8>,
-    /// What happened.
+    /// Kind of event.
     pub fate: ExternalFate,
 }
 
@@ -52,22 +52,11 @@ pub enum ExternalFate {
     },
     /// A link holds it for an unusual time.
     Delayed {
-        /// How long.
+        /// Length of the delay.
         by: Duration,
         /// The name of the reason.
         cause: &'static str,
     },
-}
-
-/// An external node's packet that was taken out of a link's queue, to go on through the links of another world with the
-/// same nodes and links.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaitingPacket {
-    pub(crate) source: NodeId,
-    pub(crate) destination: NodeId,
-    /// The link that it waits for.
-    pub(crate) hop: NextHop,
-    pub(crate) bytes: RawPacket,
 }
 
 /// A flow between external nodes, as the driver of the world has observed it: the world passes its packets on without
@@ -78,7 +67,7 @@ pub struct ObservedFlow {
     pub summary: FlowSummary,
     /// Its connections, in the order in which they were opened; or the one pair of ports of its datagrams.
     pub connections: Vec<ObservedConnection>,
-    /// What its program asked for and got: rows of the table `transfers`.
+    /// Transfers of its program: rows of the table `transfers`.
     pub transfers: Vec<Transfer>,
 }
 
@@ -89,11 +78,11 @@ pub struct ObservedConnection {
     pub ends: [SocketAddr; 2],
     /// The verdicts on the retransmissions of the first end.
     pub diagnosis: Diagnosis,
-    /// What the first end decided, then the other, where they tell: rows of the table `tcp`.
+    /// Decisions of the first end, then of the other, if reported: rows of the table `tcp`.
     pub records: [Vec<ObservedRecord>; 2],
 }
 
-/// Where packets from outside come in and go out.
+/// Node at which packets from outside enter and leave.
 #[derive(Debug, Default)]
 pub(crate) struct Gateway {
     addresses: BTreeMap<Ipv4Addr, NodeId>,
@@ -106,7 +95,7 @@ pub(crate) struct Gateway {
     pub(crate) unroutable: u64,
 }
 
-/// What the gateway makes of a packet from outside.
+/// Treatment of a packet from outside by the gateway.
 pub(crate) struct Admitted {
     pub(crate) id: PacketId,
     pub(crate) first_hop: NextHop,

@@ -21,7 +21,7 @@ pub(crate) struct Flow {
     pub(crate) tcps: PerSide<Arc<tcp::Config>>,
     pub(crate) streams: Streams,
     pub(crate) service: Service,
-    pub(crate) phase: Phase,
+    pub(crate) phase: FlowPhase,
     pub(crate) program: Box<dyn Program>,
     /// The places of its connections.
     pub(crate) places: Vec<ConnectionId>,
@@ -31,14 +31,14 @@ pub(crate) struct Flow {
     pub(crate) opened: u32,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) datagrams: Datagrams,
-    /// How long its packets took. For segments only where that is to be measured.
+    /// Delays of its packets; of segments only if they are to be measured.
     pub(crate) one_way: OneWayDelays,
     totals: Totals,
 }
 
-/// Where a flow stands.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum FlowPhase {
     /// Not yet started.
     Waiting,
     /// Its program runs, or its connections are still closing.
@@ -76,7 +76,7 @@ impl Flow {
             tcps,
             streams,
             service,
-            phase: Phase::Waiting,
+            phase: FlowPhase::Waiting,
             program,
             places: vec![place],
             free: VecDeque::from([place]),
@@ -155,7 +155,8 @@ impl Flow {
             acks: reading.acks,
             ack_bytes: reading.ack_bytes,
             connections: u64::from(self.opened),
-            measures: FlowMeasures::of(&reading, self.delays_since(None), &self.transfers),
+            measures: FlowMeasures::of(&reading, self.delays_since(None), &self.transfers)
+                .rated(self.service.voice, &reading),
             windows: Vec::new(),
         }
     }
@@ -168,7 +169,7 @@ impl Flow {
     fn is_complete(&self, totals: &Totals) -> bool {
         match self.service.transport {
             Transport::Tcp => self.opened > 0 && totals.incomplete == 0,
-            Transport::Udp => self.phase == Phase::Over,
+            Transport::Udp => self.phase == FlowPhase::Over,
         }
     }
 }

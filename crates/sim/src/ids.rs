@@ -17,7 +17,7 @@ units::ids! {
     pub(crate) ConversationId;
 }
 
-/// Which way a direction of a link leads.
+/// Orientation of a direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heading {
     /// From the link's first end to its second.
@@ -91,7 +91,7 @@ impl ConnectionId {
 }
 
 impl ConversationId {
-    /// What the first connection of a flow is called.
+    /// Name of the first connection of a flow.
     pub(crate) const fn first_of(flow: FlowId) -> Self {
         Self(flow.index() as u32)
     }

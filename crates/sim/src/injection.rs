@@ -1,15 +1,15 @@
-//! Packets from outside: how they enter a run, and how waiting packets pass into another world.
+//! What a driver does to a run from outside: packets that enter, and changes of links.
 
-use units::{Instant, PacketId};
+use units::{Instant, PacketId, Streams};
 use wire::offload::RawPacket;
 
+use crate::directed_link::has_flow_control;
 use crate::engine::{Engine, rearm};
-use crate::external::{Admitted, WaitingPacket};
+use crate::external::Admitted;
 use crate::ids::{ConversationId, DirectionId, EndpointId, NodeId};
 use crate::link_observer::observed;
-use crate::packet::{Body, IpHeader, PacketBox};
+use crate::packet::{Body, IpHeader};
 use crate::record::Recorder;
-use crate::route::NextHop;
 
 impl<R: Recorder> Engine<R> {
     /// A packet comes in from outside; returns its identity, unless its address leads nowhere.
@@ -31,34 +31,23 @@ impl<R: Recorder> Engine<R> {
         Some(self.start(node, admitted, bytes))
     }
 
-    /// Takes the packets of external nodes out that wait in front of links and in their queues.
-    pub(crate) fn take_waiting(&mut self, now: Instant) -> Vec<WaitingPacket> {
+    /// Replaces the parameters of a link's direction; packets in its queue wait in the new one.
+    pub(crate) fn exchange_link(
+        &mut self,
+        now: Instant,
+        direction: DirectionId,
+        parameters: (&link::Config, &Streams),
+    ) {
         self.now = self.now.max(now);
-        let mut taken = Vec::new();
-        let directions: Vec<DirectionId> = self.links.ids().collect();
-        for direction in directions {
-            let (link, mut observer) = observed!(self, direction);
-            // Inside a link the next hop is the hop after it.
-            let queued = link.take_waiting(now, &mut observer).into_iter();
-            taken.extend(queued.map(|packet| (packet.0.next_hop.before(), packet)));
-            while link.has_delivery() {
-                self.arrivals.extend(link.poll_delivery());
-            }
-            rearm(&mut self.schedule, &mut self.stopped, direction, link);
-            let held = self.links[direction].held.drain(..);
-            taken.extend(held.map(|packet| (packet.0.next_hop, packet)));
+        let (link, mut observer) = observed!(self, direction);
+        link.exchange(now, parameters, &mut observer);
+        while link.has_delivery() {
+            self.arrivals.extend(link.poll_delivery());
         }
+        rearm(&mut self.schedule, &mut self.stopped, direction, link);
+        self.links[direction].has_flow_control = has_flow_control(parameters.0);
+        self.release_held(direction);
         self.settle();
-        taken.into_iter().filter_map(|(hop, packet)| waiting(hop, packet)).collect()
-    }
-
-    /// A packet that was taken out of the queue of another world's link continues from there.
-    pub(crate) fn resume(&mut self, now: Instant, waiting: WaitingPacket) {
-        self.now = self.now.max(now);
-        let WaitingPacket { source, destination, hop, bytes } = waiting;
-        if let Some(admitted) = self.gateway.admit_to(source, destination) {
-            self.start(source, Admitted { first_hop: hop, ..admitted }, bytes);
-        }
     }
 
     fn start(&mut self, node: NodeId, admitted: Admitted, bytes: RawPacket) -> PacketId {
@@ -72,14 +61,5 @@ impl<R: Recorder> Engine<R> {
         self.arrive(packet);
         self.settle();
         id
-    }
-}
-
-/// A packet that was taken out of a link, in the form in which another world resumes it.
-fn waiting(hop: NextHop, mut packet: PacketBox) -> Option<WaitingPacket> {
-    let IpHeader { source, destination, .. } = packet.0.header;
-    match std::mem::take(&mut packet.0.body) {
-        Body::Raw(bytes) => Some(WaitingPacket { source, destination, hop, bytes }),
-        Body::Segment(_) | Body::Datagram(_) => None,
     }
 }

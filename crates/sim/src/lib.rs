@@ -4,11 +4,12 @@
 //! [`World::run_until`], [`World::next_event`], [`World::inject`] and [`World::poll_external`]; the
 //! links and the rules are the same. What is left of it is an [`Outcome`].
 //!
-//! What flows do is decided by the programs of the crate `workload`; the World executes their commands.
+//! The programs of the crate `workload` control the flows; the World executes their commands.
 //!
-//! Where to read: `spec.rs` for what a run is made of; `engine.rs` for the way of a packet; `schedule.rs` and `queue/`
-//! for the order of events; `ids.rs` for how links, flows and connections are counted; `connection.rs` and `flow.rs`
-//! for what they send and count; `measure/` for totals over spans of the run; `record/` for tables and captures.
+//! Where to read: `spec.rs` for the specification of a run; `engine.rs` for the way of a packet; `schedule.rs` and
+//! `queue/` for the order of events; `ids.rs` for how links, flows and connections are counted; `connection.rs` and
+//! `flow.rs` for what they send and count; `measure/` for totals over spans of the run; `record/` for tables and
+//! captures.
 //!
 //! This crate must never read a clock, a file or a device, decide what a TCP or a link does, or
 //! let the order of a hash map or the presence of an unrelated component change a packet.
@@ -49,9 +50,7 @@ mod world;
 pub use build::BuildError;
 pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
 pub use directed_link::LinkState;
-pub use external::{
-    ExternalEvent, ExternalFate, ExternalPacket, ObservedConnection, ObservedFlow, WaitingPacket,
-};
+pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedConnection, ObservedFlow};
 pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan, OneWayDelays};
 pub use outcome::Outcome;
 pub use queue::EventQueue;

@@ -26,7 +26,8 @@ impl ObservedFlow {
         }
         delays.fill(&mut reading);
         let delays = delays.delays().since(&DelayHistogram::default());
-        self.summary.measures = FlowMeasures::of(&reading, delays, log.transfers());
+        self.summary.measures =
+            FlowMeasures::of(&reading, delays, log.transfers()).rated(service.voice, &reading);
         self.transfers = log.transfers().to_vec();
     }
 }
@@ -91,7 +92,14 @@ mod tests {
         }
         log.refuse_datagram(2);
         let mut told = flow();
-        let service = Service { transport: Transport::Udp, port: 1, budget, feedback: false };
+        let service = Service {
+            transport: Transport::Udp,
+            port: 1,
+            budget,
+            feedback: false,
+            streams: false,
+            voice: None,
+        };
         told.add_program(&log, service, 1, true);
         let measures = &told.summary.measures;
         assert_eq!((measures.packets_lost, measures.packets_late, told.summary.bytes), (2, 1, 200));
@@ -105,7 +113,14 @@ mod tests {
         log.report(Transfer { start: at(10), end: at(40), bytes: SIZE });
         let mut told = flow();
         (told.summary.bytes, told.summary.completed) = (7, true);
-        let service = Service { transport: Transport::Tcp, port: 1, budget: None, feedback: false };
+        let service = Service {
+            transport: Transport::Tcp,
+            port: 1,
+            budget: None,
+            feedback: false,
+            streams: false,
+            voice: None,
+        };
         told.add_program(&log, service, 0, false);
         assert_eq!((told.summary.bytes, told.summary.completed, told.transfers.len()), (7, true, 1));
         assert_eq!(told.summary.measures.transfer_mean_s, Some(0.03));

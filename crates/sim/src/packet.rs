@@ -30,7 +30,7 @@ pub(crate) struct Packet {
     /// Whether a link made it out of another: its fate is not that of the packet that was sent.
     pub(crate) copy: bool,
     pub(crate) body: Body,
-    /// When it was sent; only where that is measured.
+    /// Time at which it was sent; only where that is measured.
     pub(crate) sent: Instant,
     /// The recorder's description of it, and its present passage.
     pub(crate) row: u32,
@@ -48,7 +48,7 @@ pub(crate) struct IpHeader {
     pub(crate) class: u8,
 }
 
-/// What a packet carries.
+/// Contents of a packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     /// A segment between two of our own endpoints.

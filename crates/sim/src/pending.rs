@@ -1,4 +1,4 @@
-//! What links and endpoints leave for programs to handle once they have been called.
+//! Events of links and endpoints that programs handle after the call.
 
 use workload::{SocketEvent, SocketId};
 

@@ -7,7 +7,7 @@ use units::Streams;
 
 use crate::ids::NodeId;
 
-/// The dynamic ports in use between each two hosts: the host that connects, the one that listens, the port.
+/// The dynamic ports in use between each two hosts: the connecting host, the listening host, the port.
 #[derive(Debug, Default)]
 pub(crate) struct PortAllocator(BTreeSet<(NodeId, NodeId, u16)>);
 

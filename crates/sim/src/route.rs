@@ -12,7 +12,7 @@ use crate::spec::{LinkSpec, NodeKind, NodeSpec};
 #[derive(Debug, Default)]
 pub(crate) struct Routes(Vec<Hop>);
 
-/// What a packet enters next.
+/// Next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
     /// A direction of a link.
@@ -35,7 +35,7 @@ impl Routes {
         first
     }
 
-    /// What is at a place.
+    /// Object at a place.
     #[inline(always)]
     pub(crate) fn at(&self, hop: NextHop) -> Hop {
         self.0[hop.0 as usize]

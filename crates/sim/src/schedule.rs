@@ -44,13 +44,13 @@ impl Schedule {
         self.endpoints.add();
     }
 
-    /// When something is due next, or never.
+    /// Time at which something is due next, or never.
     #[inline]
     pub(crate) fn next_time(&self) -> Instant {
         self.next().0
     }
 
-    /// When something is due next, or never, and the component that is due. Without a wake-up the component is
+    /// Time at which something is due next, or never, and the component that is due. Without a wake-up the component is
     /// meaningless.
     #[inline(always)]
     pub(crate) fn next(&self) -> (Instant, Component) {

@@ -1,4 +1,4 @@
-//! What a run is made of. A run is a pure function of its [`Spec`].
+//! Specification of a run. A run is a pure function of its [`Spec`].
 //!
 //! The `scenario` crate makes one from a file; tests write one by hand.
 
@@ -19,17 +19,17 @@ pub struct Spec {
     pub name: String,
     /// Master seed of all random streams.
     pub seed: u64,
-    /// When the run ends at the latest; without it, when every flow has closed.
+    /// Latest end of the run. Default: the time at which every flow has closed.
     pub stop: Option<Duration>,
     /// Hosts, routers and external nodes.
     pub nodes: Vec<NodeSpec>,
-    /// What joins them.
+    /// Links between the nodes.
     pub links: Vec<LinkSpec>,
     /// Channels that links share.
     pub cells: Vec<CellSpec>,
     /// Connections or streams of datagrams between hosts.
     pub flows: Vec<FlowSpec>,
-    /// What is kept.
+    /// Records to keep.
     pub record: RecordSpec,
 }
 
@@ -38,11 +38,11 @@ pub struct Spec {
 pub struct NodeSpec {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Kind of the node.
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// An end with our own TCP. Hosts do not forward.
@@ -91,9 +91,9 @@ pub struct CellSpec {
 pub struct CellUserSpec {
     /// Its link.
     pub link: LinkId,
-    /// What it is promised.
+    /// Guarantees to the user.
     pub config: cell::UserConfig,
-    /// Where it stands; without it, at a place at random.
+    /// Position. Default: random.
     pub place: Option<Point>,
 }
 
@@ -106,13 +106,13 @@ pub struct FlowSpec {
     pub from: NodeId,
     /// The host that listens and reads.
     pub to: NodeId,
-    /// When `from` connects.
+    /// Time at which `from` connects.
     pub start: Duration,
     /// Longest delay added to `start`, drawn uniformly from the flow's own stream.
     pub start_jitter: Option<Duration>,
     /// The traffic class of its packets, both ways: 0 (the lowest) to 7.
     pub class: u8,
-    /// What is sent.
+    /// Traffic of the flow.
     pub workload: Workload,
     /// The TCP of `from`.
     pub sender: Arc<tcp::Config>,
@@ -122,7 +122,7 @@ pub struct FlowSpec {
     pub milestones: Vec<Bytes>,
 }
 
-/// What is kept of a run. With nothing chosen, packets cost no recording at all.
+/// Records of a run. Without any, packets have no cost of recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordSpec {
     /// The table `packets`: every packet's passage over every link, with its fate.
@@ -135,7 +135,7 @@ pub struct RecordSpec {
     pub cell: bool,
     /// The table `segments`: what the ends sent and received.
     pub segments: bool,
-    /// Where packets are captured.
+    /// Capture points.
     pub captures: Vec<CapturePoint>,
     /// Whether captures keep whole packets, and not their headers alone.
     pub payload: bool,
@@ -143,11 +143,11 @@ pub struct RecordSpec {
     pub queue_lengths: bool,
     /// The table `transfers`: every file, page or echo that a program waited for.
     pub transfers: bool,
-    /// What is measured over spans of the run.
+    /// Measurements over spans of the run.
     pub measure: MeasureSpec,
 }
 
-/// What is measured over spans of the run. Measuring changes no packet.
+/// Measurements over spans of the run. They change no packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasureSpec {
     /// Spans over which every flow and link is summed up.
@@ -155,7 +155,7 @@ pub struct MeasureSpec {
     /// Whether links are metered, how long each sent and how long its queue was, and flows' one-way
     /// delays. It costs a tenth of a run's time.
     pub links: bool,
-    /// How often the table `progress` gets a row for each flow; without it, there is no such table.
+    /// Interval of the rows of each flow in the table `progress`. Default: no such table.
     pub sample: Option<Duration>,
 }
 
@@ -164,18 +164,18 @@ pub struct MeasureSpec {
 pub struct WindowSpec {
     /// Its name.
     pub name: String,
-    /// When it opens.
+    /// Time at which it opens.
     pub from: Duration,
-    /// When it closes; without it, at the end of the run.
+    /// Time at which it closes. Default: the end of the run.
     pub to: Option<Duration>,
 }
 
 /// A place whose packets are captured into one pcapng file, named after the node or link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturePoint {
-    /// What a node sends and receives.
+    /// Packets that a node sends and receives.
     Node(NodeId),
-    /// What enters a link, at either end.
+    /// Packets that enter a link, at either end.
     Link(LinkId),
 }
 
@@ -200,8 +200,8 @@ impl FlowSpec {
         PerSide::new(self.from, self.to)
     }
 
-    /// When the flow's sender connects in a run with this master seed: `start` and what is drawn
-    /// from the stream "flow.<name>.start".
+    /// Time at which the flow's sender connects in a run with this master seed: `start` and what is drawn from the
+    /// stream "flow.<name>.start".
     #[must_use]
     pub fn start_at(&self, seed: u64) -> Instant {
         let streams = self.streams(seed);

@@ -16,7 +16,7 @@ pub enum RunError {
         flow: String,
         /// Place in the stream.
         position: u64,
-        /// When it was read.
+        /// Time at which it was read.
         at: Instant,
     },
     /// More packets wait in a link than fit in the memory of most machines.
@@ -26,9 +26,9 @@ pub enum RunError {
     Overload {
         /// The direction of the link.
         link: String,
-        /// How many.
+        /// Number of these packets.
         packets: usize,
-        /// When the last one came.
+        /// Time at which the last one came.
         at: Instant,
     },
 }
@@ -36,7 +36,7 @@ pub enum RunError {
 /// More packets in one link than this, some four gigabytes, end a run before they end the memory.
 pub(crate) const MOST_PACKETS_INSIDE: usize = 1 << 24;
 
-/// What ended a run.
+/// Reason for the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Every flow is over.
@@ -52,7 +52,7 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
-    /// What ended the run, in words.
+    /// Reason for the end of the run, in words.
     pub(crate) fn describe(&self, spec: &Spec) -> String {
         match self {
             Self::FlowsOver => "every flow closed".to_owned(),

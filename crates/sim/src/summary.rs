@@ -16,11 +16,11 @@ pub struct Summary {
     pub scenario: String,
     /// Master seed.
     pub seed: u64,
-    /// Which clock the run followed.
+    /// Clock of the run.
     pub clock: Clock,
-    /// When the run ended, in its own time.
+    /// Time at which the run ended, in its own time.
     pub stopped_s: f64,
-    /// What ended it.
+    /// Reason for its end.
     pub stopped_by: String,
     /// One for each flow, in the order of the scenario.
     pub flows: Vec<FlowSummary>,
@@ -72,7 +72,7 @@ pub struct FlowSummary {
     pub fast_retransmits: u64,
     /// Whether all data and the FIN were acknowledged, and the receiver read every byte.
     pub completed: bool,
-    /// When the milestones were reached.
+    /// Time at which the milestones were reached.
     pub milestones: Vec<MilestoneSummary>,
     /// Needless retransmissions by cause.
     pub causes: BTreeMap<String, u64>,
@@ -88,15 +88,15 @@ pub struct FlowSummary {
     /// Connections that it opened.
     #[serde(default)]
     pub connections: u64,
-    /// What its transfers and datagrams come to.
+    /// Measures of its transfers and datagrams.
     #[serde(flatten)]
     pub measures: FlowMeasures,
-    /// What the flow did in each window of the scenario.
+    /// Activity of the flow in each window of the scenario.
     #[serde(default)]
     pub windows: Vec<FlowSpan>,
 }
 
-/// When a milestone was reached.
+/// Time at which a milestone was reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MilestoneSummary {
     /// The amount.
@@ -131,10 +131,10 @@ pub struct LinkSummary {
     pub oversize_drops: u64,
     /// Packets still on the link when the run ended.
     pub packets_inside: u64,
-    /// What the whole run comes to.
+    /// Measures of the whole run.
     #[serde(flatten)]
     pub measures: LinkMeasures,
-    /// What the direction did in each window of the scenario.
+    /// Activity of the direction in each window of the scenario.
     #[serde(default)]
     pub windows: Vec<LinkSpan>,
 }

@@ -12,7 +12,7 @@ use wire::FastOpenCookie;
 
 use crate::ids::{DirectionId, NodeId};
 
-/// Where a connection's packets leave its host, and for which peer.
+/// Interface by which a connection's packets leave its host, and the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HostPath {
     pub(crate) host: NodeId,

@@ -7,7 +7,7 @@ use workload::{SocketEvent, SocketId};
 use crate::connection::{Egress, Stage};
 use crate::datagrams::Datagram;
 use crate::engine::Engine;
-use crate::flow::Phase;
+use crate::flow::FlowPhase;
 use crate::ids::{EndpointId, FlowId, Side};
 use crate::packet::{IPV4_HEADER_LEN, PacketBox};
 use crate::pending::Pending;
@@ -143,8 +143,8 @@ impl<R: Recorder> Engine<R> {
     /// A flow may have nothing more to do.
     pub(crate) fn conclude_flow(&mut self, flow: FlowId) {
         let flow = &mut self.flows[flow];
-        if flow.phase == Phase::Open && flow.is_done() {
-            flow.phase = Phase::Over;
+        if flow.phase == FlowPhase::Open && flow.is_done() {
+            flow.phase = FlowPhase::Over;
             self.open_flows -= 1;
             // As long as packets may come in from outside, the driver says when the run is over.
             if self.open_flows == 0 && self.gateway.nodes() == 0 {
@@ -196,7 +196,7 @@ impl<R: Recorder> Engine<R> {
         Some(packet)
     }
 
-    /// Where an end stands, for what it shares with other connections.
+    /// State of an end that it shares with other connections.
     pub(crate) fn host_path(&self, end: EndpointId) -> HostPath {
         let Egress { first_link, header, .. } = self.connections[end.connection()].ends[end.side()].egress;
         HostPath { host: header.source, interface: first_link, peer: header.destination }

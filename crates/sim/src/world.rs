@@ -1,12 +1,12 @@
 //! The world: what a driver sees of a run.
 
-use units::{Duration, Instant, PacketId};
+use units::{Duration, Instant, PacketId, Streams};
 use wire::offload::RawPacket;
 
 use crate::build::{self, BuildError};
 use crate::directed_link::LinkState;
 use crate::engine::Engine;
-use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow, WaitingPacket};
+use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow};
 use crate::ids::{DirectionId, Heading, Id, LinkId, NodeId};
 use crate::outcome::{self, Outcome};
 use crate::record::{Metering, Nothing, Off, Recording, Records};
@@ -92,7 +92,7 @@ impl World {
         each!(&mut self.engine, engine => engine.most_packets_inside = most);
     }
 
-    /// When the world next has something to do; `None` if it has not, or the run is over.
+    /// Time at which the world next has something to do; `None` if it has not, or the run is over.
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
         each!(&self.engine, engine => engine.next_event())
@@ -151,15 +151,30 @@ impl World {
         })
     }
 
-    /// Takes the external nodes' packets out that wait in the queues of links. A driver that exchanges this world for
-    /// one with the same nodes and links, whose links have other parameters, has them [resumed](World::resume) there.
-    pub fn take_waiting(&mut self, now: Instant) -> Vec<WaitingPacket> {
-        each!(&mut self.engine, engine => engine.take_waiting(now))
-    }
-
-    /// A packet that waited in another world's link waits for the same link here.
-    pub fn resume(&mut self, now: Instant, waiting: WaitingPacket) {
-        each!(&mut self.engine, engine => engine.resume(now, waiting));
+    /// Replaces the parameters of links during the run, at `now`, up to which the world must have been run. `next` has
+    /// the same nodes, and the same links between them; its flows and records are not read. A direction whose
+    /// parameters are the same remains as it is. Packets in the queue of a changed direction pass to the new queue;
+    /// those that are being transmitted or propagate arrive as before.
+    ///
+    /// # Errors
+    /// If `next` contradicts itself.
+    pub fn exchange_links(&mut self, now: Instant, next: &Spec) -> Result<(), BuildError> {
+        build::check(next)?;
+        let streams = Streams::new(next.seed);
+        for (place, link) in next.links.iter().enumerate() {
+            let before = std::mem::replace(&mut self.spec.links[place], link.clone());
+            for (heading, old, new) in
+                [(Heading::Down, &before.down, &link.down), (Heading::Up, &before.up, &link.up)]
+            {
+                if old == new {
+                    continue;
+                }
+                let direction = DirectionId::new(LinkId::from_index(place), heading);
+                let streams = build::link_streams(&streams, &link.name, heading);
+                each!(&mut self.engine, engine => engine.exchange_link(now, direction, (new, &streams)));
+            }
+        }
+        Ok(())
     }
 
     /// Each direction of each link, as of the last call that reached it.

@@ -1,4 +1,4 @@
-//! CAKE as a home router has it: a shaper before a faster link, shared by hosts.
+//! CAKE as in a home router: a shaper before a faster link, shared by hosts.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! What the world tells of packets between external nodes, and what it is told of their flows.
+//! Reports of the world on packets between external nodes, and reports to the world on their flows.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use arrow_array::{Array, Int64Array};
 use lasthop_sim::{
     CapturePoint, ExternalFate, FlowSummary, LinkSpec, NodeKind, NodeSpec, ObservedConnection, ObservedFlow,
     RecordSpec, Spec, World,
@@ -101,15 +102,19 @@ fn an_observed_flow_stands_in_the_summary_and_names_its_packets() {
     world.run_until(Instant::from_nanos(1_000_000_000)).unwrap();
     let summary = FlowSummary { flow: "download".to_owned(), bytes: 50, ..FlowSummary::default() };
     let ends = [SocketAddr::from((LEFT, 7)), SocketAddr::from((RIGHT, 9))];
-    let connection = ObservedConnection { ends, diagnosis: Default::default(), records: Default::default() };
+    let of = |ends| ObservedConnection { ends, diagnosis: Default::default(), records: Default::default() };
+    let silent = of([SocketAddr::from((LEFT, 8)), SocketAddr::from((RIGHT, 9))]);
     let outcome = world.finish_observed(vec![ObservedFlow {
         summary: summary.clone(),
-        connections: vec![connection],
+        connections: vec![silent, of(ends)],
         transfers: Vec::new(),
     }]);
     assert_eq!(outcome.summary.flows, [summary]);
     let (_, flows) = outcome.tables.iter().find(|(name, _)| *name == "flows").unwrap();
     assert_eq!(flows.num_rows(), 1);
+    let (_, packets) = outcome.tables.iter().find(|(name, _)| *name == "packets").unwrap();
+    let numbers: &Int64Array = packets["connection"].as_any().downcast_ref().unwrap();
+    assert_eq!(numbers.value(0), 2, "the second connection of the flow");
     let capture = String::from_utf8_lossy(&outcome.captures[0].1).into_owned();
     assert!(capture.contains("data of download"), "{capture}");
 }

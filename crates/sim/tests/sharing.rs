@@ -74,9 +74,9 @@ fn lengthen(value: &mut Value) {
 
 /// Jain's index of the flows' rates is above `least_index`, and their sum, copies included, above 90 % of the link's
 /// capacity; both in the mean of some seeds, for the starting times decide whether like flows fall into step. Under
-/// FQ-CoDel, which drops by the clock alone, four flows in step all lose a segment in the same tenth of a second, again
-/// and again, and nobody takes what they leave free: 86 to 93 % of the capacity, with pacing and without, where flows
-/// out of step fill it.
+/// FQ-CoDel, which drops by the clock alone, four synchronised flows all lose a segment in the same tenth of a second,
+/// repeatedly, and no other flow uses the capacity that they leave free. They use 86 to 93 % of the capacity, with and
+/// without pacing; flows that are not synchronised use all of it.
 fn share(queue: &Value, profile: &str, least_index: f64, least_used: f64) -> Result<(), Failed> {
     let runs = SEEDS.map(|seed| rates(queue, profile, seed)).collect::<Result<Vec<_>, _>>()?;
     let mean = |of: fn(&[f64]) -> f64| runs.iter().map(|rates| of(rates)).sum::<f64>() / runs.len() as f64;
@@ -155,8 +155,8 @@ fn host(number: u8) -> NodeSpec {
 }
 
 /// Pairs that use less: NCR's late reaction to drops (RFC 4653) meets a queue that drops faster the longer it is
-/// ignored, and its window is small for some time after. Under CAKE's Cobalt they use 88.8, 90.0 and 87.9 %, and why it
-/// is just so much was not found.
+/// ignored, and its window is small for some time after. Under CAKE's Cobalt they use 88.8, 90.0 and 87.9 %, and the
+/// reason for these figures was not found.
 const BELOW: &[(&str, &str, f64)] =
     &[("cake", "ncr-aggressive", 0.88), ("cake", "ncr-careful", 0.88), ("cake", "landstrom-ncr", 0.87)];
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;

@@ -1,9 +1,9 @@
-//! Which bytes of a peer's stream have arrived, to tell what arrives twice.
+//! The bytes of a peer's stream that have arrived, to detect duplicates.
 
 use trace::Positions;
 use wire::Segment;
 
-/// What has arrived: runs of positions in order that do not touch.
+/// Positions that have arrived, as ordered runs that do not touch.
 #[derive(Debug, Default)]
 pub(crate) struct Arrived {
     positions: Positions,

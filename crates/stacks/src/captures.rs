@@ -1,14 +1,15 @@
 //! The packets captured at each host, and the flows' statistics from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, SocketAddrV4};
 
 use sim::{ExternalEvent, ExternalFate, ExternalPacket, FlowSpec, FlowSummary, MilestoneSummary, Spec};
 use trace::capture::Capture;
 use trace::flow::{Flow, HalfConnection, Side};
 use units::{Bytes, FlowId, Instant, PacketId};
-use wire::Transport;
+use wire::{Parsed, Transport};
 
+use crate::addresses::{original_port, rebound_port};
 use crate::passed::PassedPackets;
 
 /// One capture for each host, in the order of the hosts.
@@ -18,6 +19,9 @@ pub struct HostCaptures {
     /// Datagrams that were lost on their way between two ends, from the first to the second.
     lost_datagrams: BTreeMap<[SocketAddrV4; 2], u64>,
     passed: PassedPackets,
+    /// The ends of connections that have continued from another port, as they were opened: that port's, then the
+    /// peer's.
+    rebound: BTreeSet<[SocketAddrV4; 2]>,
 }
 
 impl HostCaptures {
@@ -28,6 +32,7 @@ impl HostCaptures {
             captures: vec![Capture::new(); hosts],
             lost_datagrams: BTreeMap::new(),
             passed: PassedPackets::default(),
+            rebound: BTreeSet::new(),
         }
     }
 
@@ -40,20 +45,25 @@ impl HostCaptures {
         milestones.sort();
         milestones.dedup();
         let captures = vec![Capture::with_milestones(milestones); hosts];
-        Self { captures, lost_datagrams: BTreeMap::new(), passed: PassedPackets::new(spec, flows) }
+        let passed = PassedPackets::new(spec, flows);
+        Self { captures, lost_datagrams: BTreeMap::new(), passed, rebound: BTreeSet::new() }
     }
 
     /// Captures a packet that a host sent, or its headers alone.
     pub fn handle_sent(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
         // A packet that is not IP concerns no flow.
-        let Ok(parsed) = wire::parse(packet) else { return };
+        let Ok(sent) = wire::parse(packet) else { return };
+        let parsed = with_original_ports(sent.clone());
+        if parsed != sent {
+            self.rebound.extend(ends_of(&parsed));
+        }
         self.passed.on_sent(&parsed, packet.len() + parsed.missing as usize);
         self.captures[host].handle_parsed(now, id, &parsed);
     }
 
     /// Captures a packet that a host received.
     pub fn handle_received(&mut self, now: Instant, host: usize, packet: &ExternalPacket) {
-        let Ok(parsed) = wire::parse(&packet.bytes.to_headers()) else { return };
+        let Ok(parsed) = wire::parse(&packet.bytes.to_headers()).map(with_original_ports) else { return };
         self.passed.on_received(&parsed, now.saturating_since(packet.sent));
         self.captures[host].handle_parsed(now, packet.id, &parsed);
     }
@@ -81,7 +91,7 @@ impl HostCaptures {
         }
     }
 
-    /// Returns the latest flow captured at `host` between two ends, the one that opened it first.
+    /// Returns the latest flow captured at `host` between two ends. The end that opened it comes first.
     #[must_use]
     pub fn flow(&self, host: usize, ends: [SocketAddrV4; 2]) -> Option<&Flow> {
         let ends = ends.map(SocketAddr::V4);
@@ -101,6 +111,15 @@ impl HostCaptures {
         self.captures[host].flows().iter().rev().find_map(|flow| Some((flow, side(flow)?)))
     }
 
+    /// Returns the other ends that packets of a connection have had, which continued from another port.
+    #[must_use]
+    pub fn rebound(&self, ends: [SocketAddrV4; 2]) -> Option<[SocketAddrV4; 2]> {
+        let [from, to] = ends;
+        let rebound = |end: SocketAddrV4| SocketAddrV4::new(*end.ip(), rebound_port(end.port()));
+        let by_from = self.rebound.contains(&ends).then(|| [rebound(from), to]);
+        by_from.or_else(|| self.rebound.contains(&[to, from]).then(|| [from, rebound(to)]))
+    }
+
     /// Returns the number of datagrams from the first of two ends to the second that were lost.
     #[must_use]
     pub fn lost_datagrams(&self, ends: [SocketAddrV4; 2]) -> u64 {
@@ -108,10 +127,22 @@ impl HostCaptures {
     }
 }
 
+/// A packet of a connection that continues from another port, as one from its first port.
+fn with_original_ports(mut parsed: Parsed) -> Parsed {
+    if let Transport::Udp(datagram) = &mut parsed.transport {
+        datagram.source_port = original_port(datagram.source_port);
+        datagram.destination_port = original_port(datagram.destination_port);
+    }
+    parsed
+}
+
 /// Returns the ends of a datagram: its source, then its destination.
 fn datagram_ends(packet: &[u8]) -> Option<[SocketAddrV4; 2]> {
-    let parsed = wire::parse(packet).ok()?;
-    let (wire::ip::Header::V4(header), Transport::Udp(datagram)) = (parsed.header, parsed.transport) else {
+    wire::parse(packet).map(with_original_ports).ok().as_ref().and_then(ends_of)
+}
+
+fn ends_of(parsed: &Parsed) -> Option<[SocketAddrV4; 2]> {
+    let (wire::ip::Header::V4(header), Transport::Udp(datagram)) = (&parsed.header, &parsed.transport) else {
         return None;
     };
     Some([
@@ -219,7 +250,7 @@ mod tests {
         wire::emit_ipv4(address(1), address(2), 7, &segment)
     }
 
-    /// What a capture knows of three segments that a kernel handed over as one, of which the second is sent again.
+    /// State of a capture after three segments that a kernel handed over as one, of which the second is retransmitted.
     fn seen(show: fn(&RawPacket) -> Vec<u8>) -> (u64, u64, u64) {
         let gso = Some(Gso { kind: GsoKind::TcpV4, size: 1000 });
         let header = VirtioNetHeader { gso, ..VirtioNetHeader::default() };

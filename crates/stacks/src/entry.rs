@@ -21,7 +21,7 @@ pub enum Transport {
     Tcp,
     /// QUIC (RFC 9000).
     Quic,
-    /// That of a program, which only its user knows.
+    /// A program's protocol, which only its user knows.
     Any,
 }
 

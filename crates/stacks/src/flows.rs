@@ -31,6 +31,16 @@ pub enum Refusal {
         /// Its stack.
         stack: &'static str,
     },
+    /// The stack is not compiled into this build.
+    #[error(
+        "host {host} has the stack \"{stack}\", which builds for browsers lack; use the command lasthop, or stack = \"lasthop\""
+    )]
+    Lacking {
+        /// The host.
+        host: String,
+        /// Its stack.
+        stack: &'static str,
+    },
     /// A program for a stack is told a number of bytes, and nothing else.
     #[error(
         "flow {flow}: host {host} has a program for its stack, which can send or read a number of bytes over TCP, and nothing else; give the flow bytes, and its other host the kernel or a stack of lasthop's that speaks TCP"
@@ -50,11 +60,11 @@ pub enum Refusal {
         flow: String,
         /// The host that connects, with its stack.
         from: String,
-        /// What it speaks.
+        /// Protocol of the stack.
         from_speaks: &'static str,
         /// The host that listens, with its stack.
         to: String,
-        /// What it speaks.
+        /// Protocol of the stack.
         to_speaks: &'static str,
     },
     /// A client that sends data at once needs a server that takes them.
@@ -69,6 +79,16 @@ pub enum Refusal {
         /// The host that has not.
         without: String,
     },
+    /// Streams are QUIC's.
+    #[error(
+        "flow {flow}: its workload has several streams in one connection, which {host} cannot; give both hosts stack = \"quinn\", or its workload over = \"connections\""
+    )]
+    Streams {
+        /// The flow.
+        flow: String,
+        /// The host without QUIC.
+        host: String,
+    },
     /// QUIC's packets do not fit.
     #[error(
         "flow {flow}: the links at {host} carry packets of {mtu} at most; QUIC needs an mtu of 1228 bytes (RFC 9000 §14)"
@@ -78,7 +98,7 @@ pub enum Refusal {
         flow: String,
         /// The host.
         host: String,
-        /// What its links carry.
+        /// Protocol that its links carry.
         mtu: Bytes,
     },
 }
@@ -114,10 +134,18 @@ impl Assignment {
     pub fn in_virtual_time(&self, spec: &Spec) -> Result<BTreeMap<NodeId, StackId>, Refusal> {
         match self.0.iter().find(|(_, stack)| !stack.is_in_process()) {
             Some((node, stack)) => {
-                let host = spec.node(*node).name.clone();
-                Err(Refusal::RealTime { host, stack: stack.entry().id })
+                let (host, id) = (spec.node(*node).name.clone(), stack.entry().id);
+                let is_real = [StackId::KERNEL, StackId::PROGRAM].iter().any(|real| real.entry().id == id);
+                Err(if is_real {
+                    Refusal::RealTime { host, stack: id }
+                } else {
+                    Refusal::Lacking { host, stack: id }
+                })
             }
-            None => Ok(self.needed(spec)),
+            None => {
+                self.check_streams(spec, StackId::LASTHOP)?;
+                Ok(self.needed(spec))
+            }
         }
     }
 
@@ -141,6 +169,7 @@ impl Assignment {
     /// # Errors
     /// As [`Assignment::check`].
     pub fn check_all(&self, spec: &Spec) -> Result<(), Refusal> {
+        self.check_streams(spec, StackId::LASTHOP)?;
         let needed = self.needed(spec);
         let has_program = |node: NodeId| self.get(node) == Some(StackId::PROGRAM);
         let over_stacks = spec
@@ -149,6 +178,17 @@ impl Assignment {
             .filter(|flow| needed.contains_key(&flow.from) || has_program(flow.from) || has_program(flow.to));
         let over_stacks = over_stacks.cloned();
         self.check(spec, &over_stacks.collect::<Vec<_>>(), StackId::LASTHOP)
+    }
+
+    /// Checks that both hosts of a flow with several streams in a connection speak QUIC.
+    fn check_streams(&self, spec: &Spec, default: StackId) -> Result<(), Refusal> {
+        let speaks_quic =
+            |node: NodeId| self.get(node).unwrap_or(default).entry().member.transport == Transport::Quic;
+        let with_streams = spec.flows.iter().filter(|flow| flow.workload.service().streams);
+        let mut ends = with_streams.flat_map(|flow| [(flow, flow.from), (flow, flow.to)]);
+        ends.find(|(_, node)| !speaks_quic(*node)).map_or(Ok(()), |(flow, node)| {
+            Err(Refusal::Streams { flow: flow.name.clone(), host: spec.node(node).name.clone() })
+        })
     }
 
     /// Checks that flows can run over the stacks of their hosts; `default` is the stack of a node that was given none.

@@ -80,7 +80,7 @@ impl Host {
         }
     }
 
-    /// When to call [`Host::handle_timeout`].
+    /// Time at which to call [`Host::handle_timeout`].
     #[must_use]
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         let of_stack = self.stack.poll_timeout(now);

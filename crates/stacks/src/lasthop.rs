@@ -17,7 +17,7 @@ use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
 pub(crate) const ENTRY: Entry = ::registry::Entry::new(
     "lasthop",
-    "our own TCP, with the host's profile; without a stack a host has it in virtual time",
+    "our own TCP, with the host's profile; the default of a host in virtual time",
     "crates/tcp, RFC 9293",
 )
 .with(Member { transport: Speaks::Tcp, make: Some(|setup| Box::new(Lasthop::new(setup))) });
@@ -182,6 +182,7 @@ const fn words(reason: tcp::CloseReason) -> &'static str {
         tcp::CloseReason::ByPeer => "reset by the peer",
         tcp::CloseReason::Aborted => "aborted",
         tcp::CloseReason::TimedOut => "nothing was heard from the peer for too long",
+        tcp::CloseReason::Unreachable => "the network cannot reach the peer",
     }
 }
 

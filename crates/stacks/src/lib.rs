@@ -6,9 +6,9 @@
 //! stacks; `live` polls the same hosts by the wall clock.
 //!
 //! Where to read: `stack.rs` for the trait; `lasthop.rs`, `smoltcp.rs`, `quinn/` for the stacks, each an entry of
-//! `registry.rs`; `transfer.rs`, `program/` and `host.rs` for what is sent; `flows.rs` for which hosts need a stack;
-//! `run.rs` for virtual time; `streams.rs` for connections with any peer, whose bytes are those of programs elsewhere;
-//! `captures.rs`, `report.rs` and `observe.rs` for results.
+//! `registry.rs` (builds for browsers lack quinn); `transfer.rs`, `program/` and `host.rs` for what is sent;
+//! `flows.rs` for which hosts need a stack; `run.rs` for virtual time; `streams.rs` for connections with any peer,
+//! whose bytes are those of programs elsewhere; `captures.rs`, `report.rs` and `observe.rs` for results.
 //!
 //! A run whose hosts all have our own TCP needs none of this: [`Run`] then is the World alone, at its full speed.
 //!
@@ -25,7 +25,9 @@ mod lasthop;
 mod observe;
 mod passed;
 mod program;
+#[cfg(not(target_family = "wasm"))]
 mod quinn;
+mod quinn_settings;
 mod registry;
 mod report;
 mod run;
@@ -42,7 +44,7 @@ pub use flows::{Assignment, Refusal, hosts};
 pub use host::Host;
 pub use observe::{Observer, observe, observe_program};
 pub use program::Programs;
-pub use quinn::{QuinnCongestion, QuinnSettings};
+pub use quinn_settings::{QuinnCongestion, QuinnSettings};
 pub use registry::{ENTRIES, StackId};
 pub use report::{TransferReport, report_of};
 pub use run::{Run, SetupError};

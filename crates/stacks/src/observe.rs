@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 
 use sim::{FlowSpec, FlowSummary, ObservedConnection, ObservedFlow, Spec};
 use trace::flow::Side as CapturedSide;
+use trace::ledger::Diagnosis;
 use units::{FlowId, Instant};
 use workload::{Counters, ObservedRecord, ProgramConnection, ProgramOutcome};
 
@@ -17,7 +18,7 @@ use crate::addresses::ends;
 use crate::captures::{HostCaptures, summarise, summarise_all};
 use crate::report::TransferReport;
 
-/// What is known of a bulk transfer at the end of a run.
+/// Observations of a bulk transfer at the end of a run.
 pub struct Observer<'a> {
     /// The place of the sender's host in the captures.
     pub capture: usize,
@@ -53,7 +54,9 @@ pub fn observe(
     let sent = observer.sender.map(|report| report.records.clone()).unwrap_or_default();
     let records = [sent, of_receiver(observer.receiver_records.to_vec())];
     let connection = ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records };
-    ObservedFlow { summary, connections: vec![connection], transfers: Vec::new() }
+    let mut connections = vec![connection];
+    add_rebound(&mut connections, captures);
+    ObservedFlow { summary, connections, transfers: Vec::new() }
 }
 
 /// The results of a flow whose program ran over hosts outside the World, and whose `from` was captured at the place
@@ -83,6 +86,7 @@ pub fn observe_program(
     }
     let mut connections: Vec<_> =
         outcome.connections.into_iter().map(|one| observed_connection(one, captures, capture)).collect();
+    add_rebound(&mut connections, captures);
     if connections.is_empty() {
         let ends = ends(spec, flow, id).map(SocketAddr::V4).into_array();
         let (diagnosis, records) = Default::default();
@@ -108,6 +112,17 @@ fn observed_connection(
     let diagnosis = found.map(|(flow, side)| flow.half(side).diagnosis()).unwrap_or_default();
     let [from, to] = connection.records.into_array();
     ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records: [from, of_receiver(to)] }
+}
+
+/// Adds the pairs of ports from which connections continued, so that their packets are the flow's.
+fn add_rebound(connections: &mut Vec<ObservedConnection>, captures: &HostCaptures) {
+    let rebound = |one: &ObservedConnection| {
+        let [SocketAddr::V4(from), SocketAddr::V4(to)] = one.ends else { return None };
+        let ends = captures.rebound([from, to])?.map(SocketAddr::V4);
+        Some(ObservedConnection { ends, diagnosis: Diagnosis::default(), records: Default::default() })
+    };
+    let rebound: Vec<_> = connections.iter().filter_map(rebound).collect();
+    connections.extend(rebound);
 }
 
 /// Of a receiver's records only those of options that it fell back from: the others are the sender's, as in a World's

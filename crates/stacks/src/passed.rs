@@ -1,4 +1,4 @@
-//! The packets of a flow: the delays of those with data, and the number of those that the receiving end sent.
+//! The packets of a flow: the delays of those with data, and the number of packets that the receiving end sent.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -20,7 +20,7 @@ pub(crate) struct PassedPackets {
     metered: bool,
 }
 
-/// Those of one flow.
+/// Packets of one flow.
 #[derive(Debug, Default)]
 struct Passed {
     acks: u64,

@@ -1,7 +1,8 @@
 //! The stacks that a host can have.
 
 use crate::entry::{Entry, Member, Transport};
-use crate::quinn::QuinnSettings;
+use crate::quinn_settings::QuinnSettings;
+use crate::stack::{Setup, Stack};
 
 /// The stack of a host: its place in [`ENTRIES`], and the host's settings for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +12,7 @@ pub struct StackId {
 }
 
 /// All of them.
-pub const ENTRIES: &[Entry] =
-    &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, crate::quinn::ENTRY, PROGRAM];
+pub const ENTRIES: &[Entry] = &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, QUINN, PROGRAM];
 
 const KERNEL: Entry = ::registry::Entry::new(
     "kernel",
@@ -20,6 +20,20 @@ const KERNEL: Entry = ::registry::Entry::new(
     "the Linux kernel that runs here",
 )
 .with(Member { transport: Transport::Tcp, make: None });
+
+const QUINN: Entry = ::registry::Entry::new(
+    "quinn",
+    "quinn's QUIC (quinn-proto 0.11): RFC 9000 and 9002 with CUBIC, NewReno or BBR, and pacing; without encryption",
+    "the crate quinn-proto, https://github.com/quinn-rs/quinn; RFC 9000, RFC 9002",
+)
+.with(Member { transport: Transport::Quic, make: MAKE_QUINN });
+
+#[cfg(not(target_family = "wasm"))]
+const MAKE_QUINN: Option<fn(Setup) -> Box<dyn Stack>> = Some(crate::quinn::stack);
+
+/// In a browser there is no quinn: for WebAssembly, quinn-proto depends on ring, which needs a C compiler for it.
+#[cfg(target_family = "wasm")]
+const MAKE_QUINN: Option<fn(Setup) -> Box<dyn Stack>> = None;
 
 const PROGRAM: Entry = ::registry::Entry::new(
     "program",

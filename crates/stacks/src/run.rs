@@ -17,7 +17,7 @@ use crate::report::{TransferReport, report_of};
 
 /// A run in virtual time. Its calls are those of a [`World`].
 ///
-/// Where every host has our own TCP it is the World and nothing else.
+/// If every host has our own TCP, the run is the World alone.
 pub struct Run(Inner);
 
 enum Inner {
@@ -69,7 +69,7 @@ impl Run {
         }))))
     }
 
-    /// When something next happens; `None` if nothing does, or the run is over.
+    /// Time at which something next happens; `None` if nothing does, or the run is over.
     #[must_use]
     pub fn next_event(&mut self) -> Option<Instant> {
         match &mut self.0 {
@@ -117,7 +117,7 @@ impl Run {
         }
     }
 
-    /// What is left of the run.
+    /// Results of the run.
     #[must_use]
     pub fn finish(self) -> Outcome {
         match self.0 {
@@ -153,11 +153,11 @@ struct WithStacks {
     captures: HostCaptures,
     started: bool,
     ended: Option<End>,
-    /// When a packet last reached a host.
+    /// Time at which a packet last reached a host.
     heard: Instant,
 }
 
-/// What ended a run.
+/// Reason for the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     FlowsOver,

@@ -34,7 +34,7 @@ struct Smoltcp {
     setup: Setup,
     /// Whether a command may have made something to send.
     is_dirty: bool,
-    /// When it was last polled.
+    /// Time at which it was last polled.
     polled: Instant,
 }
 
@@ -278,9 +278,9 @@ fn from_smol(time: SmolInstant) -> Instant {
 /// A step of smoltcp's clock.
 const CLOCK_STEP: Duration = Duration::from_micros(1);
 
-/// Bytes of a socket's buffers: smoltcp's user chooses them, and its own examples have 64 KiB. It is what it may have
-/// in flight.
+/// Size of each buffer of a socket, in bytes, and so the limit of the data in flight. smoltcp leaves it to the user;
+/// its examples use 64 KiB.
 const BUFFER: usize = 65_535;
 
-/// An address by itself; everything else is behind the default route.
+/// Prefix length of a single address; all other addresses are reached by the default route.
 const HOST_PREFIX: u8 = 32;

@@ -9,7 +9,7 @@ use units::{Bytes, FlowId, Instant, Streams};
 use wire::Payload;
 use workload::{Counters, Ends, ObservedRecord};
 
-use crate::quinn::QuinnSettings;
+use crate::quinn_settings::QuinnSettings;
 
 /// A network stack of one host, without input or output.
 ///
@@ -17,7 +17,8 @@ use crate::quinn::QuinnSettings;
 /// [`Stack::handle_timeout`] at [`Stack::poll_timeout`]. Times never decrease. Nothing here fails: the stack drops or
 /// answers an odd packet, and a connection that breaks is a [`Phase`].
 pub trait Stack: Send {
-    /// Command: opens a connection.
+    /// Command: opens a connection. A stack of QUIC opens another stream of it, where a connection between these ends
+    /// is open already; so does [`Stack::listen`].
     fn connect(&mut self, now: Instant, ends: Ends) -> StackSocket;
 
     /// Command: waits for the connection of one peer.
@@ -46,7 +47,7 @@ pub trait Stack: Send {
     /// The next IP packet to send.
     fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>>;
 
-    /// When to call [`Stack::handle_timeout`].
+    /// Time at which to call [`Stack::handle_timeout`].
     fn poll_timeout(&mut self, now: Instant) -> Option<Instant>;
 
     /// The phase of a connection.
@@ -95,6 +96,12 @@ impl<T> Sockets<T> {
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.all.values_mut()
+    }
+
+    /// The first socket for which `is_it` holds. Only quinn asks.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<StackSocket> {
+        self.all.iter().find(|(_, socket)| is_it(socket)).map(|(id, _)| StackSocket(*id))
     }
 
     /// Releases a socket.

@@ -1,4 +1,4 @@
-//! A host whose connections are byte streams for programs elsewhere: our own TCP with anybody, each connection with a
+//! A host whose connections are byte streams of programs outside: our own TCP with any peer, each connection with a
 //! profile of its own.
 //!
 //! `live` gives it a device and joins its streams to programs: `lasthop fetch` opens connections, `lasthop serve-file`
@@ -15,7 +15,7 @@ use workload::{Ends, ObservedRecord};
 
 use crate::arrived::Arrived;
 use crate::lasthop::read_segment;
-use crate::quinn::QuinnSettings;
+use crate::quinn_settings::QuinnSettings;
 use crate::registry::StackId;
 use crate::stack::{Phase, Setup, Stack, StackSocket};
 use crate::unreachable;
@@ -41,14 +41,14 @@ pub struct StreamHost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
 
-/// What a connection has done.
+/// Event of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamCounts {
-    /// When it began: our SYN, or the peer's.
+    /// Time at which it began: our SYN, or the peer's.
     pub began: Instant,
-    /// When the program read the first byte of the peer's.
+    /// Time at which the program read the first byte of the peer's.
     pub first_read: Option<Instant>,
-    /// When the program read the last byte so far.
+    /// Time at which the program read the last byte so far.
     pub last_read: Option<Instant>,
     /// Bytes that the program read.
     pub read: u64,
@@ -195,12 +195,12 @@ impl StreamHost {
         self.connections.values_mut().find_map(|connection| connection.poll_transmit(now))
     }
 
-    /// When to call [`StreamHost::handle_timeout`].
+    /// Time at which to call [`StreamHost::handle_timeout`].
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         self.connections.values_mut().filter_map(|connection| connection.stack.poll_timeout(now)).min()
     }
 
-    /// How far a connection is. One that is gone is closed.
+    /// State of a connection. A removed connection counts as closed.
     #[must_use]
     pub fn phase(&self, id: ConnectionId) -> Phase {
         self.connections.get(&id).map_or(Phase::Closed, Connection::phase)
@@ -218,7 +218,7 @@ impl StreamHost {
         self.connections.get(&id).map(|connection| connection.profile)
     }
 
-    /// What a connection has done.
+    /// Event of a connection.
     #[must_use]
     pub fn counts(&self, id: ConnectionId) -> Option<StreamCounts> {
         self.connections.get(&id).map(|connection| connection.counts)

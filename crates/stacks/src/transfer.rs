@@ -57,7 +57,7 @@ impl TransferEnd {
         self.socket.is_some_and(|socket| matches!(stack.phase(socket), Phase::Closed | Phase::Broken(_)))
     }
 
-    /// When it is next to be driven.
+    /// Time at which it is next to be driven.
     pub(crate) fn poll_timeout(&self, stack: &dyn Stack) -> Option<Instant> {
         match (self.role, self.socket) {
             (Role::Sender { start, .. }, None) => Some(start),

@@ -1,13 +1,13 @@
-//! What routers and hosts on the way say when a packet of ours cannot be delivered: ICMP "destination unreachable"
-//! (RFC 792), with the head of the packet that it is about.
+//! Reports of routers and hosts that a packet of ours cannot be delivered: ICMP "destination unreachable" (RFC 792),
+//! with the head of the packet that it is about.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use wire::ip::v4;
 use workload::Ends;
 
-/// The connection that a message is about, and the reason in words; nothing where it is no such message, or is one that
-/// does not end a connection (a packet too large for the path, RFC 1191).
+/// The connection to which a message refers, and the reason in words; `None` if it is no such message, or a message
+/// that does not end a connection (a packet too large for the path, RFC 1191).
 pub(crate) fn read(packet: &[u8], address: Ipv4Addr) -> Option<(Ends, &'static str)> {
     const ICMP: u8 = 1;
     const UNREACHABLE: u8 = 3;

@@ -112,7 +112,7 @@ fn one_that_is_ahead_is_found_out_under_nearly_every_seed() {
     let found_out = |seed: &u64| {
         let outcome = transfer(&json!({ "optimistic": { "ahead": "4 segments" } }), 0.0, *seed);
         let flow = only_flow(&outcome);
-        assert!(outcome.summary.stopped_s < 5.0, "seed {seed}: it goes on after {flow:?}");
+        assert!(outcome.summary.stopped_s < 5.0, "seed {seed}: it continues after {flow:?}");
         !flow.completed && flow.received < TRANSFER
     };
     let seeds: Vec<u64> = (1..=20).filter(found_out).collect();

@@ -1,4 +1,4 @@
-//! What a connection is made of: a profile, read and checked once and shared by all its connections.
+//! Configuration of connections: a profile, read and checked once and shared by all its connections.
 
 use registry::{Choice, Entry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -19,6 +19,7 @@ use crate::poll::Poll;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
 use crate::send_buffer::SendBuffer;
+use crate::send_half::offload::SegmentationOffload;
 use crate::send_half::pacing::Pacing;
 use crate::spurious::{Needs, Spurious};
 use crate::window::{Over, Window};
@@ -64,7 +65,7 @@ macro_rules! axes {
 pub struct Axis {
     /// Key in a profile.
     pub name: &'static str,
-    /// What the axis decides.
+    /// Decision that the axis makes.
     pub summary: &'static str,
     /// Its algorithms.
     pub entries: Vec<Entry>,
@@ -87,13 +88,13 @@ axes! {
     spurious: dyn Spurious = "none", "whether a loss signal was false, and what is undone";
     /// The retransmission timer.
     rto: dyn Rto = "rfc6298", "the retransmission timer";
-    /// When to acknowledge.
+    /// Policy of acknowledgments.
     ack: dyn AckPolicy = "delayed", "when the receiver acknowledges";
-    /// Which segments ask for an acknowledgment.
+    /// Segments that ask for an acknowledgment.
     poll: dyn Poll = "none", "which segments ask for an acknowledgment";
-    /// What window to advertise.
+    /// The window to advertise.
     window: dyn Window = "fixed", "what window the receiver advertises";
-    /// How much the user may have written and not acknowledged.
+    /// Limit of the data that are written and not acknowledged.
     send_buffer: dyn SendBuffer = "unlimited", "how much may be written and not acknowledged";
 }
 
@@ -108,16 +109,17 @@ pub struct Plain {
     /// bytes)). 10 segments (RFC 6928).
     pub initial_window: InitialWindow,
     /// The first slow-start threshold, at least two segments, as one that a route or an earlier connection has left;
-    /// absent: as high as can be (RFC 5681 §3.1). What `interdependence` knows goes before it.
+    /// absent: as high as can be (RFC 5681 §3.1). A value from `interdependence` takes precedence.
     pub initial_ssthresh: Option<SegmentsOrBytes>,
-    /// What a connection takes over from earlier ones to the same host (RFC 2140, RFC 9040); absent: nothing.
+    /// State that a connection takes over from earlier connections to the same host (RFC 2140, RFC 9040); absent:
+    /// nothing.
     pub interdependence: Option<Interdependence>,
-    /// How far to send beyond the window that the peer offers: 0. A fault, as Gurtov 2001 saw it in Windows NT.
+    /// Bytes that are sent beyond the window that the peer offers: 0. An error that Gurtov 2001 observed in Windows NT.
     pub overrun: Bytes,
     /// The order and the padding of the options on a SYN, in which hosts differ: "linux", "freebsd", "windows" or
     /// "darwin".
     pub option_layout: OptionLayout,
-    /// Which part of TCP Fast Open (RFC 7413) the end plays: `false`; "client", which asks for a cookie and in later
+    /// Role of the end in TCP Fast Open (RFC 7413): `false`; "client", which asks for a cookie and in later
     /// connections sends data with its SYN; "server", which gives cookies and answers such data before the handshake is
     /// done; `true`, both.
     pub fast_open: FastOpenSetting,
@@ -127,7 +129,9 @@ pub struct Plain {
     pub timestamps: bool,
     /// Whether segments without the timestamps that were agreed on are dropped (RFC 7323 §3.2); Linux takes them in.
     pub timestamps_required: bool,
-    /// By what a round trip is measured where timestamps are agreed.
+    /// Whether a reset that ends a connection of ours carries the clock, as RFC 7323 §3.2 recommends.
+    pub timestamps_on_reset: bool,
+    /// Method of measuring round trips where timestamps are agreed.
     pub round_trip: RoundTrip,
     /// Whether, with timestamps, segments from the past are dropped (PAWS, RFC 7323 §5). So are then late originals
     /// that lie beyond a hole which a retransmission has just filled; ns-2 and others of its time took them in.
@@ -136,7 +140,7 @@ pub struct Plain {
     pub sack: bool,
     /// Whether to report segments that arrived twice, where SACK is agreed (RFC 2883).
     pub dsack: bool,
-    /// Which explicit congestion notification to offer: queues on the way may then mark instead of drop. `false`;
+    /// Explicit congestion notification to offer, with which queues on the path may mark instead of drop. `false`;
     /// `true` (RFC 3168); "accurate" (RFC 9768), which falls back on that with a peer that knows no other; "dctcp" (RFC
     /// 8257).
     pub ecn: EcnSetting,
@@ -147,8 +151,14 @@ pub struct Plain {
     /// over just one smoothed round trip), or a table of ratios for slow start and congestion avoidance, `{}` for those
     /// of Linux. Absent: no pacing, unless the congestion control sets a rate.
     pub pacing: Option<Pacing>,
+    /// Bursts in which new data leave, from a host whose network card cuts them into segments; `{}` for those of Linux.
+    /// Absent: a segment leaves as soon as the windows permit it.
+    pub segmentation_offload: Option<SegmentationOffload>,
     /// Whether small segments wait while something is unacknowledged (Nagle; RFC 9293 §3.7.4).
     pub nagle: bool,
+    /// Whether by this rule a small segment waits only while another small segment is unacknowledged (Minshall's
+    /// variation, `tcp_minshall_check` of Linux).
+    pub minshall: bool,
     /// Whether every retransmission of data carries PSH. If not, only that of the last data does, as Linux repeats the
     /// flags of the first transmission.
     pub pushes_retransmissions: bool,
@@ -169,7 +179,7 @@ pub struct Plain {
     pub msl: Duration,
 }
 
-/// By what a round trip is measured where timestamps are agreed.
+/// Method of measuring round trips where timestamps are agreed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoundTrip {
@@ -187,7 +197,7 @@ pub enum RoundTrip {
 pub enum InitialWindow {
     /// By the formula of an RFC.
     Formula(Formula),
-    /// So much.
+    /// A number of full-sized segments, or of bytes.
     Size(SegmentsOrBytes),
 }
 
@@ -236,6 +246,7 @@ impl Default for Plain {
             window_scale: true,
             timestamps: false,
             timestamps_required: true,
+            timestamps_on_reset: false,
             round_trip: RoundTrip::ByEcho,
             paws: true,
             sack: true,
@@ -243,7 +254,9 @@ impl Default for Plain {
             ecn: EcnSetting::Off,
             l4s: false,
             pacing: None,
+            segmentation_offload: None,
             nagle: true,
+            minshall: false,
             pushes_retransmissions: true,
             keep_alive: false,
             keep_alive_idle: Duration::from_secs(7200),
@@ -262,9 +275,9 @@ impl Default for Plain {
 pub struct ConfigError {
     /// Dotted key inside the profile.
     pub path: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: String,
 }
 
@@ -327,6 +340,7 @@ impl Config {
         self.check_evidence()?;
         self.check_recovery()?;
         self.check_pacing()?;
+        self.check_offload()?;
         self.check_l4s()?;
         if self.recovery.build().traits().needs_sack && !sack {
             return Err(error(
@@ -375,7 +389,18 @@ impl Config {
         }
     }
 
-    /// A detector without its evidence would wait for ever.
+    fn check_offload(&self) -> Result<(), ConfigError> {
+        match self.plain.segmentation_offload.and_then(|offload| offload.key_of_zero()) {
+            Some(key) => {
+                let help =
+                    "write a whole number from 1 on; without the table nothing is offloaded".to_owned();
+                Err(error(&format!("segmentation_offload.{key}"), "0 is none at all".to_owned(), help))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A detector without its evidence would wait indefinitely.
     fn check_evidence(&self) -> Result<(), ConfigError> {
         let Plain { timestamps, sack, .. } = self.plain;
         let (missing, help) = match self.spurious.build().needs() {
@@ -428,7 +453,7 @@ pub fn profile_keys(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
-/// One axis: a choice of its algorithms, and the one that stands for no choice.
+/// One axis: a choice of its algorithms, and the algorithm that means no choice.
 fn axis_schema<T: registry::Axis + ?Sized>(default: &'static str, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = generator.subschema_for::<Choice<T>>();
     schema.insert("default".to_owned(), default.into());
@@ -525,6 +550,14 @@ mod tests {
         assert!(text.starts_with("rto.rfc6298.min: ") && text.contains("unit"), "{text}");
         let text = refusal(&json!({ "mss": "0 bytes" }));
         assert!(text.starts_with("mss: "), "{text}");
+    }
+
+    #[test]
+    fn a_burst_of_no_segments_is_refused() {
+        for key in ["least_segments", "window_parts"] {
+            let text = refusal(&json!({ "segmentation_offload": { key: 0 } }));
+            assert!(text.starts_with(&format!("segmentation_offload.{key}: 0 is none")), "{text}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use wire::{FastOpenCookie, Segment};
 
 use crate::options::DEFAULT_MSS;
 
-/// Which part of Fast Open an end plays.
+/// Role of an end in Fast Open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FastOpenSetting {
     /// None: `false`.
@@ -84,7 +84,7 @@ impl JsonSchema for FastOpenSetting {
     }
 }
 
-/// What a client keeps of a server (RFC 7413 §4.1.3).
+/// State that a client keeps about a server (RFC 7413 §4.1.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachedCookie {
     /// The cookie.
@@ -104,12 +104,24 @@ pub(crate) struct FastOpen {
     given: Option<FastOpenCookie>,
     /// The cookie that the server has granted.
     learned: Option<CachedCookie>,
+    /// The segment size that the server has announced.
+    learned_mss: Option<Bytes>,
+    /// No cookie is needed: a client sends data at once, a server takes them from anyone.
+    needs_none: bool,
+    /// The segment size of the server, at a client that needs no cookie.
+    known_mss: Option<Bytes>,
+    /// A client shows its cookie without data too.
+    always_shows: bool,
     /// End of the data that went with the SYN.
     sent_to: Option<Seq>,
     /// A server has accepted a cookie: the connection carries data before the handshake is done.
     accepted: bool,
     /// The SYN with data had to be sent again without them.
     refused: bool,
+    /// The SYN-ACK has not acknowledged all data of the SYN.
+    resent: bool,
+    /// The data of the peer's SYN were taken.
+    taken: bool,
 }
 
 impl FastOpen {
@@ -123,22 +135,44 @@ impl FastOpen {
         self.expected = Some(cookie);
     }
 
+    /// No cookie is needed; at a client the server's segments are `mss` long, as far as it knows.
+    pub(crate) const fn need_none(&mut self, mss: Option<Bytes>) {
+        self.needs_none = true;
+        self.known_mss = mss;
+    }
+
+    /// A client shows its cookie also where no data leave with the SYN.
+    pub(crate) const fn show_always(&mut self) {
+        self.always_shows = true;
+    }
+
     /// A listener waits for another peer, of which it expects the same cookie.
     pub(crate) fn forget_peer(&mut self) {
-        *self = Self { expected: self.expected, ..Self::default() };
+        *self = Self { expected: self.expected, needs_none: self.needs_none, ..Self::default() };
     }
 
     /// Room for data in a client's SYN, where a segment is `mss` at most.
     pub(crate) fn room(&self, mss: Bytes) -> Bytes {
-        self.known.map_or(Bytes::ZERO, |known| known.mss).min(mss).saturating_sub(OPTION_SPACE)
+        let theirs = match self.known {
+            _ if self.needs_none => self.known_mss.unwrap_or(mss),
+            Some(known) => known.mss,
+            None => Bytes::ZERO,
+        };
+        theirs.min(mss).saturating_sub(OPTION_SPACE)
     }
 
-    /// The option of a client's first SYN. A cookie without data is of no use.
+    /// The option of a client's first SYN. A cookie without data is of no use, though Linux shows it.
     pub(crate) fn request(&self, has_data: bool) -> Option<FastOpenCookie> {
         match self.known {
-            Some(known) => has_data.then_some(known.cookie),
+            _ if self.needs_none => None,
+            Some(known) => (has_data || self.always_shows).then_some(known.cookie),
             None => Some(FastOpenCookie::REQUEST),
         }
+    }
+
+    /// Whether data have left with our SYN, and the handshake has not been repeated without them.
+    pub(crate) const fn has_sent_data(&self) -> bool {
+        self.sent_to.is_some() && !self.refused
     }
 
     /// The option of a server's SYN-ACK.
@@ -164,6 +198,10 @@ impl FastOpen {
     /// A listener judges the cookie of a SYN (RFC 7413 §4.2.1); returns whether it is valid. Another one is granted
     /// where it is not.
     pub(crate) fn judge(&mut self, syn: &Segment) -> bool {
+        if self.needs_none {
+            self.accepted = !syn.payload.is_empty() || syn.options.fast_open.is_some();
+            return self.accepted;
+        }
         let (Some(expected), Some(shown)) = (self.expected, syn.options.fast_open) else { return false };
         self.accepted = shown == expected;
         if !self.accepted {
@@ -182,16 +220,34 @@ impl FastOpen {
     /// leaves data of the SYN unacknowledged.
     pub(crate) fn on_syn_ack(&mut self, syn_ack: &Segment) -> bool {
         let given = syn_ack.options.fast_open.filter(|cookie| !cookie.is_request());
+        let mss = Bytes(u64::from(syn_ack.options.mss.unwrap_or(DEFAULT_MSS)));
+        self.learned_mss = Some(mss);
         if let Some(cookie) = given {
-            let mss = Bytes(u64::from(syn_ack.options.mss.unwrap_or(DEFAULT_MSS)));
             self.learned = Some(CachedCookie { cookie, mss });
         }
-        self.sent_to.is_some_and(|end| syn_ack.ack.before(end))
+        self.resent = self.sent_to.is_some_and(|end| syn_ack.ack.before(end));
+        self.resent
+    }
+
+    /// A server has taken the data of a SYN.
+    pub(crate) const fn on_data_taken(&mut self) {
+        self.taken = true;
     }
 
     /// The cookie that the server has granted.
     pub(crate) const fn learned(&self) -> Option<CachedCookie> {
         self.learned
+    }
+
+    /// The segment size that the server has announced.
+    pub(crate) const fn learned_mss(&self) -> Option<Bytes> {
+        self.learned_mss
+    }
+
+    /// Whether the data of a SYN were taken: those of the peer by a server, or ours by a server that has acknowledged
+    /// them up to `una`.
+    pub(crate) fn data_taken(&self, una: Seq) -> bool {
+        self.taken || (!self.resent && self.sent_to.is_some_and(|end| !una.before(end)))
     }
 }
 

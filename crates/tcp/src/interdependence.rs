@@ -2,7 +2,7 @@
 //! same two hosts.
 //!
 //! The user of endpoints keeps a [`ControlBlock`] for each pair of hosts: that of the connection that was closed last
-//! (temporal sharing), or that of one that is still open (ensemble sharing).
+//! (temporal sharing), or that of a connection that is still open (ensemble sharing).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use units::{Bytes, Duration, Instant};
 
 use crate::rto::Estimate;
 
-/// What is shared.
+/// State that is shared.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Interdependence {
@@ -18,7 +18,7 @@ pub struct Interdependence {
     pub ssthresh: bool,
     /// Whether the smoothed round-trip time and its variation are shared.
     pub rtt: bool,
-    /// After how long an entry is forgotten. RFC 9040 §4 asks for ageing and names no time; 10 min as Linux
+    /// Lifetime of an entry. RFC 9040 §4 asks for ageing and names no time; 10 min as Linux
     /// took for its destination cache.
     pub lifetime: Duration,
 }
@@ -32,7 +32,7 @@ impl Default for Interdependence {
 /// The state of a connection that others may take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlBlock {
-    /// When the state was read.
+    /// Time at which the state was read.
     pub at: Instant,
     /// The slow-start threshold, if there was a loss.
     pub ssthresh: Option<Bytes>,

@@ -32,7 +32,7 @@ impl<T: Copy> RangeSet<T> {
         self.ranges.is_empty()
     }
 
-    /// How many ranges there are.
+    /// Number of ranges.
     #[inline]
     pub fn len(&self) -> usize {
         self.ranges.len()

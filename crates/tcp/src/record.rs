@@ -9,13 +9,13 @@ use crate::congestion::PathModel;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Transmit {
-    /// What it is for.
+    /// Purpose of the segment.
     pub kind: Kind,
     /// The segment.
     pub segment: Segment,
 }
 
-/// What a segment is for.
+/// Purpose of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// First SYN or SYN-ACK.
@@ -26,9 +26,9 @@ pub enum Kind {
     Fin,
     /// Sequence numbers sent before.
     Retransmission {
-        /// What made us send it again.
+        /// Cause of the retransmission.
         cause: Cause,
-        /// How often these numbers were sent before.
+        /// Number of earlier transmissions of these sequence numbers.
         earlier_copies: u32,
     },
     /// Nothing but an acknowledgment.
@@ -81,7 +81,7 @@ impl Cause {
     }
 }
 
-/// What a record is about.
+/// Subject of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// An ACK came that advanced, or told nothing new.
@@ -164,13 +164,13 @@ impl Decision {
 pub struct Record {
     /// When.
     pub at: Instant,
-    /// What happened.
+    /// Kind of event.
     pub event: Decision,
     /// Why, or empty.
     pub reason: &'static str,
     /// The sequence number that it is about.
     pub seq: Seq,
-    /// How many numbers it is about.
+    /// Number of sequence numbers concerned.
     pub len: u32,
     /// Congestion window, with what recovery adds to it.
     pub cwnd: Bytes,
@@ -194,7 +194,7 @@ pub struct Record {
     pub model: Option<ModelRecord>,
 }
 
-/// What a model of the path says.
+/// Estimates of a model of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelRecord {
     /// The state of its state machine.

@@ -34,7 +34,7 @@ pub enum State {
     TimeWait,
 }
 
-/// What can change a state.
+/// Event that can change a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The user opens actively: our SYN goes out.

@@ -11,6 +11,8 @@ pub enum Timer {
     Recovery,
     /// Pacing: when the next segment may leave.
     Pacing,
+    /// The congestion control's own timer.
+    Congestion,
     /// The persist timer: when to probe a closed window (RFC 9293 §3.8.6.1).
     Persist,
     /// Delayed ACK (RFC 5681 §4.2).
@@ -21,21 +23,22 @@ pub enum Timer {
     TimeWait,
 }
 
-/// When each timer runs out.
+/// Time at which each timer runs out.
 #[derive(Clone, Copy, Debug)]
 pub struct Timers {
     /// A bit for each timer that is set, that of [`Timer::ALL`]`[i]` being bit `i`. Few are set at a time.
     set: u8,
-    /// When they run out; of a timer that is not set, when it did last.
+    /// Time at which they run out; of a timer that is not set, when it did last.
     at: [Instant; Timer::ALL.len()],
 }
 
 impl Timer {
-    /// All of them; those that expire together are handled in this order.
-    pub const ALL: [Self; 7] = [
+    /// All timers; timers that expire at the same time are handled in this order.
+    pub const ALL: [Self; 8] = [
         Self::Retransmission,
         Self::Recovery,
         Self::Pacing,
+        Self::Congestion,
         Self::Persist,
         Self::DelayedAck,
         Self::KeepAlive,
@@ -74,13 +77,13 @@ impl Timers {
         self.set & timer.bit() != 0
     }
 
-    /// When a timer runs out, if it is set.
+    /// Time at which a timer runs out, if it is set.
     #[must_use]
     pub fn at(&self, timer: Timer) -> Option<Instant> {
         self.is_set(timer).then(|| self.at[timer as usize])
     }
 
-    /// When the next one runs out.
+    /// Time at which the next one runs out.
     #[must_use]
     #[inline]
     pub fn next(&self) -> Option<Instant> {

@@ -7,8 +7,8 @@ use units::{Duration, Instant};
 pub struct Timestamp(pub u32);
 
 impl Timestamp {
-    /// What our clock reads at `now`: a millisecond a tick, inside the range of RFC 7323 §5.4. It wraps after
-    /// 49 days, which §5.5 allows for.
+    /// Reading of our clock at `now`: a millisecond a tick, inside the range of RFC 7323 §5.4. It wraps after 49 days,
+    /// which §5.5 allows for.
     #[must_use]
     pub const fn at(now: Instant) -> Self {
         Self((now.as_nanos() / NANOS_PER_TICK) as u32)
@@ -28,8 +28,9 @@ impl Timestamp {
     }
 }
 
-/// What the peer's clock read when it acknowledged, less what ours read when we sent: the one-way delay, and with it
-/// the difference of the two clocks, which is constant. Only differences of two of them mean anything (RFC 6817 §2.3).
+/// Reading of the peer's clock at the acknowledgment, less the reading of ours at the transmission: the one-way delay,
+/// and with it the difference of the two clocks, which is constant. Only differences of two of them mean anything (RFC
+/// 6817 §2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWayDelay(i32);
 

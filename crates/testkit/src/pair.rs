@@ -39,13 +39,13 @@ pub struct User {
     pub writes: VecDeque<Payload>,
     /// Time between two writes. Without it, the user keeps the send queue filled.
     pub write_interval: Option<Duration>,
-    /// When it closes.
+    /// Time at which it closes.
     pub closes: Closes,
-    /// How it reads.
+    /// Its way of reading.
     pub reads: Reads,
 }
 
-/// When a user closes.
+/// Time at which a user closes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Closes {
     /// After the last write.
@@ -57,7 +57,7 @@ pub enum Closes {
     Never,
 }
 
-/// How a user reads.
+/// A user's way of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reads {
     /// All that is readable, at once.

@@ -1,9 +1,9 @@
-//! Written data arrive, byte for byte and once: the first ten thousand connections of
+//! Written data arrive, byte for byte and once: the first twelve thousand connections of
 //! `testkit::integrity`. `make soak` runs a million.
 
 use testkit::integrity::Ends;
 
-const CONNECTIONS: u64 = 10_000;
+const CONNECTIONS: u64 = 12_000;
 
 #[test]
 #[ignore = "long: `make test` runs it, `make test-fast` does not"]

@@ -19,15 +19,18 @@ pub struct Reader<R>(Format<R>);
 /// If it is neither pcap nor pcapng, or its header is truncated or damaged.
 pub fn open<R: Read>(input: R) -> Result<Reader<R>, ReadError> {
     let mut source = Source::new(input);
-    let start = source.up_to(4)?;
-    let magic =
-        <[u8; 4]>::try_from(start.as_slice()).map_err(|_| ReadError::Unknown { start: start.clone() })?;
+    let mut magic = [0; 4];
+    let count = source.fill(&mut magic)?;
+    let unknown = || ReadError::Unknown { start: magic[..count].to_vec() };
+    if count < magic.len() {
+        return Err(unknown());
+    }
     if magic == pcapng::SECTION_HEADER {
         Ok(Reader(Format::Pcapng(pcapng::Reader::open(source)?)))
     } else if let Some(variant) = pcap::Variant::of(magic) {
         Ok(Reader(Format::Pcap(pcap::Reader::open(source, variant)?)))
     } else {
-        Err(ReadError::Unknown { start })
+        Err(unknown())
     }
 }
 

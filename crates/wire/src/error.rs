@@ -11,9 +11,9 @@ pub enum ParseError {
     CutOff {
         /// Which header.
         header: &'static str,
-        /// How many bytes it takes, as far as is known.
+        /// Number of bytes that it takes, as far as is known.
         need: usize,
-        /// How many there are.
+        /// Number of bytes present.
         have: usize,
     },
     /// A header's length field is too small.
@@ -31,7 +31,7 @@ pub enum ParseError {
     TotalLength {
         /// The length in the header.
         said: usize,
-        /// How long its header is.
+        /// Length of its header.
         header_len: usize,
     },
 }

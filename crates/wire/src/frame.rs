@@ -48,7 +48,7 @@ pub struct Interface {
 
 /// The type of the first header of an interface's frames, by its number in the registry of link types
 /// (<https://www.tcpdump.org/linktypes.html>).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkType(pub u16);
 
 /// Why the reading of a capture ended.
@@ -63,7 +63,9 @@ pub enum ReadError {
         error: io::Error,
     },
     /// The file is empty, or of another kind.
-    #[error("not a pcap or pcapng file: it begins with {start:02x?}")]
+    #[error("not a pcap or pcapng file: {}", if start.is_empty() { "it is empty".into() } else {
+        format!("it begins with \"{}\"", start.escape_ascii())
+    })]
     Unknown {
         /// Its first bytes, at most four.
         start: Vec<u8>,
@@ -118,16 +120,40 @@ impl LinkType {
     pub const ETHERNET: Self = Self(1);
     /// PPP as in RFC 1661, perhaps framed as in HDLC.
     pub const PPP: Self = Self(9);
+    /// Fiber distributed data interface.
+    pub const FDDI: Self = Self(10);
+    /// PPP framed as in HDLC, or Cisco's HDLC.
+    pub const PPP_SERIAL: Self = Self(50);
+    /// PPP over Ethernet, without the Ethernet header.
+    pub const PPP_ETHER: Self = Self(51);
     /// IPv4 or IPv6 without anything before it.
     pub const RAW: Self = Self(101);
+    /// Cisco's HDLC.
+    pub const CISCO_HDLC: Self = Self(104);
+    /// IEEE 802.11.
+    pub const IEEE_802_11: Self = Self(105);
     /// Loopback of OpenBSD: four bytes of address family in network order.
     pub const LOOP: Self = Self(108);
+    /// OpenBSD's IPsec interface.
+    pub const ENC: Self = Self(109);
     /// Linux "any" interface.
     pub const LINUX_SLL: Self = Self(113);
+    /// OpenBSD's log of its packet filter.
+    pub const PFLOG: Self = Self(117);
+    /// IEEE 802.11 after the header of Prism cards.
+    pub const PRISM: Self = Self(119);
+    /// IEEE 802.11 after a radiotap header.
+    pub const RADIOTAP: Self = Self(127);
+    /// PPP after one byte of direction and one of HDLC.
+    pub const PPP_PPPD: Self = Self(166);
+    /// PPP after one byte of direction.
+    pub const PPP_WITH_DIRECTION: Self = Self(204);
     /// IPv4 without anything before it.
     pub const IPV4: Self = Self(228);
     /// IPv6 without anything before it.
     pub const IPV6: Self = Self(229);
+    /// The log of the Linux packet filter.
+    pub const NFLOG: Self = Self(239);
     /// Linux "any" interface, second form.
     pub const LINUX_SLL2: Self = Self(276);
 }

@@ -7,7 +7,7 @@
 //!   [`ip`], [`tcp`] and [`udp`]. Input may be anything: a packet that cannot be read is a [`ParseError`], a packet
 //!   that is only unusual has [`Oddity`]s.
 //! - [`capture`]: reading pcap and pcapng files alike; [`pcap`] and [`pcapng`]: writing them.
-//! - [`framing`]: from a link-layer frame to the IP packet inside.
+//! - [`framing`]: from a link-layer frame to the IP packet inside, through tunnels and fragments.
 //! - [`offload`]: packets that a kernel leaves to be segmented or to get their checksums.
 
 pub mod capture;
@@ -33,7 +33,7 @@ pub use fast_open::FastOpenCookie;
 pub use option_layout::OptionLayout;
 pub use packet::{
     Oddity, Parsed, Transport, emit_ipv4, emit_ipv4_behind, emit_ipv6, emit_udp_ipv4, emit_udp_ipv4_behind,
-    emit_udp_ipv6, parse,
+    emit_udp_ipv6, parse, parse_headers,
 };
 pub use payload::{Data, Payload};
 pub use segment::{AccEcn, AccEcnOrder, Ecn, Flags, Options, SackBlocks, Segment, Timestamps};

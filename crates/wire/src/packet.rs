@@ -150,6 +150,26 @@ pub fn emit_udp_ipv6(source: Ipv6Addr, destination: Ipv6Addr, datagram: &Datagra
 /// # Errors
 /// If a header is cut off or contradicts itself.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
+    parse_to(bytes, Depth::Payload)
+}
+
+/// The same for whoever counts data and does not read them: a segment's payload has its length only, and no checksum of
+/// a payload is verified.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_headers(bytes: &[u8]) -> Result<Parsed, ParseError> {
+    parse_to(bytes, Depth::Headers)
+}
+
+/// How much of a packet is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    Headers,
+    Payload,
+}
+
+fn parse_to(bytes: &[u8], depth: Depth) -> Result<Parsed, ParseError> {
     let ip::Decoded { header, payload, mut missing, checksum_holds } = ip::decode(bytes)?;
     let payload = &bytes[payload];
     let mut oddities = Vec::new();
@@ -161,19 +181,23 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
     note(!checksum_holds, Oddity::HeaderChecksum);
     note(missing > 0, Oddity::CutOff);
     let whole = missing == 0;
+    let verified = whole && depth == Depth::Payload;
     let transport = match header.protocol() {
         protocol if header.fragment().is_some() => Transport::Fragment(protocol),
         Protocol::TCP => {
-            let decoded = tcp::decode(payload, missing)?;
+            let decoded = match depth {
+                Depth::Headers => tcp::decode_header(payload, missing)?,
+                Depth::Payload => tcp::decode(payload, missing)?,
+            };
             note(whole && !decoded.options_sound, Oddity::Options);
-            note(whole && !checksum_of(&header, payload), Oddity::Checksum);
+            note(verified && !checksum_of(&header, payload), Oddity::Checksum);
             missing = decoded.missing;
             Transport::Tcp(Segment { ecn: Ecn::from_bits(header.traffic_class()), ..decoded.segment })
         }
         Protocol::UDP => {
             let datagram = udp::decode(payload)?;
             let covered = &payload[..(datagram.wire_len() as usize).min(payload.len())];
-            let summed = whole && !udp::without_checksum(payload);
+            let summed = verified && !udp::without_checksum(payload);
             note(summed && !checksum_of(&header, covered), Oddity::Checksum);
             Transport::Udp(datagram)
         }

@@ -15,7 +15,7 @@ pub enum Payload {
     Pattern {
         /// Position of the first byte in the sender's stream.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         len: u32,
     },
     /// Bytes that a program wrote.
@@ -40,7 +40,7 @@ impl Payload {
     /// No bytes.
     pub const EMPTY: Self = Self::Pattern { offset: 0, len: 0 };
 
-    /// How many bytes.
+    /// Number of bytes.
     #[must_use]
     #[inline]
     pub const fn len(&self) -> u32 {

@@ -82,7 +82,7 @@ pub(crate) struct Reader<R> {
 impl<R: Read> Reader<R> {
     /// Reads the header, whose first four bytes have been read.
     pub(crate) fn open(mut source: Source<R>, variant: Variant) -> Result<Self, ReadError> {
-        let head = source.exactly(20, "file header", 0)?;
+        let head = source.array::<20>("file header", 0)?;
         let mut fields = Fields::new(&head, variant.endian);
         let mut read = || {
             fields.bytes(12)?; // Version, time zone and accuracy.
@@ -110,20 +110,17 @@ impl<R: Read> Reader<R> {
 
     fn read_frame(&mut self) -> Result<Option<Frame>, ReadError> {
         let begins = self.source.at();
-        let head = self.source.up_to(HEAD_LEN)?;
-        if head.is_empty() {
-            return Ok(None);
-        }
+        let Some(head) = self.source.start::<HEAD_LEN>(PART)? else { return Ok(None) };
         let mut fields = Fields::new(&head, self.variant.endian);
         let mut read = || Some((fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?));
-        let torn = ReadError::Torn { at: self.source.at(), part: PART, begins };
-        let (seconds, ticks, captured, original_len) = read().ok_or(torn)?;
+        let (seconds, ticks, captured, original_len) = read().expect("the head has 16 bytes");
         if captured > LONGEST {
             let fault = format!("says that it holds {captured} bytes, and {LONGEST} is the most");
             return Err(ReadError::Damaged { part: PART, begins, fault });
         }
         let nanos = u64::from(seconds) * NANOS_PER_SEC + u64::from(ticks) * self.variant.nanos_per_tick;
-        let data = self.source.exactly(captured.into(), PART, begins)?;
+        let mut data = Vec::new();
+        self.source.exactly(&mut data, captured.into(), PART, begins)?;
         Ok(Some(Frame { at: Instant::from_nanos(nanos), data, original_len, ..Frame::default() }))
     }
 }
@@ -137,4 +134,4 @@ const SNAP_LEN: u32 = 262_144;
 /// More than any tool captures of a packet (Wireshark stops at 256 KiB; USB captures reach 128 MiB).
 const LONGEST: u32 = 128 << 20;
 const PART: &str = "packet record";
-const HEAD_LEN: u64 = 16;
+const HEAD_LEN: usize = 16;

@@ -117,7 +117,7 @@ impl Segment {
     /// Bytes of the fixed TCP header (RFC 9293 §3.1).
     pub const HEADER_LEN: u32 = 20;
 
-    /// How many sequence numbers the segment takes: its bytes, and one each for SYN and FIN.
+    /// Number of sequence numbers that the segment occupies: its bytes, and one each for SYN and FIN.
     #[must_use]
     pub fn seq_len(&self) -> u32 {
         self.payload.len()
@@ -356,19 +356,19 @@ impl AccEcn {
         &self.fields[..self.count as usize]
     }
 
-    /// Bytes that arrived as ECT(0), modulo 2^24, with the initial value of 1; if the option has it.
+    /// Bytes that arrived as ECT(0), modulo 2^24, with the initial value of 1, if present.
     #[must_use]
     pub fn ect0(&self) -> Option<u32> {
         self.counter(if self.order == AccEcnOrder::Ect0First { 0 } else { 2 })
     }
 
-    /// Bytes that arrived as CE, modulo 2^24; if the option has it.
+    /// Bytes that arrived as CE, modulo 2^24, if present.
     #[must_use]
     pub fn ce(&self) -> Option<u32> {
         self.counter(1)
     }
 
-    /// Bytes that arrived as ECT(1), modulo 2^24, with the initial value of 1; if the option has it.
+    /// Bytes that arrived as ECT(1), modulo 2^24, with the initial value of 1, if present.
     #[must_use]
     pub fn ect1(&self) -> Option<u32> {
         self.counter(if self.order == AccEcnOrder::Ect0First { 2 } else { 0 })
@@ -414,7 +414,7 @@ impl SackBlocks {
         &self.blocks[..self.count as usize]
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count as usize

@@ -1,6 +1,6 @@
 //! Reading a file piece by piece, knowing at which byte one is, in its own byte order.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use crate::frame::ReadError;
 
@@ -35,28 +35,68 @@ impl<R: Read> Source<R> {
         self.at
     }
 
-    /// The next `len` bytes, or fewer at the end of the file. Allocates no memory for missing bytes, so that a damaged
-    /// length costs nothing.
-    pub(crate) fn up_to(&mut self, len: u64) -> Result<Vec<u8>, ReadError> {
-        let mut bytes = Vec::new();
-        let read = self.input.by_ref().take(len).read_to_end(&mut bytes);
-        self.at += bytes.len() as u64;
-        read.map_err(|error| ReadError::Io { at: self.at, error })?;
-        Ok(bytes)
+    /// Fills `buffer` as far as the file reaches. Returns the number of bytes.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let begins = self.at;
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            match self.input.read(rest) {
+                Ok(0) => break,
+                Ok(count) => {
+                    self.at += count as u64;
+                    rest = &mut rest[count..];
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(ReadError::Io { at: self.at, error }),
+            }
+        }
+        Ok((self.at - begins) as usize)
     }
 
-    /// The next `len` bytes, which belong to the `part` that begins at byte `begins`.
-    pub(crate) fn exactly(
+    /// The next `N` bytes, with which a `part` begins; `None` at the end of the file.
+    pub(crate) fn start<const N: usize>(&mut self, part: &'static str) -> Result<Option<[u8; N]>, ReadError> {
+        let begins = self.at;
+        let mut bytes = [0; N];
+        match self.fill(&mut bytes)? {
+            0 => Ok(None),
+            count if count < N => Err(ReadError::Torn { at: self.at, part, begins }),
+            _ => Ok(Some(bytes)),
+        }
+    }
+
+    /// The next `N` bytes, which belong to the `part` that begins at byte `begins`.
+    pub(crate) fn array<const N: usize>(
         &mut self,
-        len: u64,
         part: &'static str,
         begins: u64,
-    ) -> Result<Vec<u8>, ReadError> {
-        let bytes = self.up_to(len)?;
-        if (bytes.len() as u64) < len {
+    ) -> Result<[u8; N], ReadError> {
+        let mut bytes = [0; N];
+        if self.fill(&mut bytes)? < N {
             return Err(ReadError::Torn { at: self.at, part, begins });
         }
         Ok(bytes)
+    }
+
+    /// Replaces the contents of `bytes` by the next `len`, which belong to the `part` that begins at byte `begins`.
+    /// Memory grows as the bytes come, so that a damaged length costs nothing.
+    pub(crate) fn exactly(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        len: u64,
+        part: &'static str,
+        begins: u64,
+    ) -> Result<(), ReadError> {
+        bytes.clear();
+        let mut rest = len;
+        while rest > 0 {
+            let (have, step) = (bytes.len(), rest.min(STEP));
+            bytes.resize(have + step as usize, 0);
+            if (self.fill(&mut bytes[have..])? as u64) < step {
+                return Err(ReadError::Torn { at: self.at, part, begins });
+            }
+            rest -= step;
+        }
+        Ok(())
     }
 }
 
@@ -87,3 +127,6 @@ impl<'a> Fields<'a> {
         Some(if self.endian == Endian::Big { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
     }
 }
+
+/// Bytes that are allocated before they were read: all of a usual packet.
+const STEP: u64 = 1 << 16;

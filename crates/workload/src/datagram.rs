@@ -7,7 +7,7 @@ use units::{Bytes, Instant};
 pub struct OutgoingDatagram {
     /// Its number among the datagrams of its side, from 0 on.
     pub number: u64,
-    /// When the program sent it.
+    /// Time at which the program sent it.
     pub at: Instant,
     /// The size of the packet, IP header included.
     pub size: Bytes,
@@ -33,8 +33,8 @@ pub const fn datagram_size(payload: usize) -> Bytes {
     Bytes(payload as u64 + HEADERS)
 }
 
-/// The number of a datagram. From a payload without room for all of it, the number nearest to the one that is expected,
-/// as receivers of RTP extend theirs (RFC 3550 §A.1).
+/// The number of a datagram. From a payload without room for all of it, the number nearest to the expected number, as
+/// receivers of RTP extend theirs (RFC 3550 §A.1).
 #[must_use]
 pub fn datagram_number(payload: &[u8], expected: u64) -> u64 {
     let bytes = &payload[..payload.len().min(NUMBER)];

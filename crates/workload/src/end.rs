@@ -19,11 +19,11 @@ pub trait Socket {
     /// Ends our stream.
     fn close(&mut self);
 
-    /// How the connection has ended, if it has.
+    /// Kind of end of the connection, if it has ended.
     fn ending(&self) -> Option<Ending>;
 }
 
-/// What there is to read from a socket after a read.
+/// State of a socket after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// There may be more.
@@ -34,7 +34,7 @@ pub enum Reading {
     Ended,
 }
 
-/// How a connection has ended at one end.
+/// Kind of end of a connection, at one end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Both streams have ended.
@@ -74,14 +74,14 @@ pub struct End {
     is_over: bool,
 }
 
-/// What an end has done in one call.
+/// Actions of an end in one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advance {
     /// Whether it read, wrote or closed.
     pub did: bool,
     /// The position up to which it has read, if the program has asked for that.
     pub read: Option<u64>,
-    /// How the connection has ended at this end, if it has just ended.
+    /// Kind of end of the connection at this end, if it has just ended.
     pub over: Option<Ending>,
 }
 
@@ -115,7 +115,7 @@ impl End {
     /// Reads, writes and closes as far as the socket allows.
     ///
     /// # Errors
-    /// If a byte is not the one that was sent.
+    /// If a byte differs from the byte sent.
     pub fn advance(&mut self, socket: &mut impl Socket) -> Result<Advance, WrongByte> {
         let has_read = self.receive(socket)?;
         // A program that has read to the end of the stream closes its side.
@@ -175,7 +175,7 @@ impl End {
         self.notify_at.take_if(|position| self.read >= *position).map(|_| self.read)
     }
 
-    /// How the connection has ended at this end, once.
+    /// Kind of end of the connection at this end, reported once.
     fn take_ending(&mut self, socket: &impl Socket) -> Option<Ending> {
         let ending = socket.ending().filter(|_| !self.is_over);
         self.is_over |= ending.is_some();

@@ -9,6 +9,10 @@ pub trait Executor {
     /// Opens a connection from the side `by` to the other side, which listens.
     fn connect(&mut self, socket: SocketId, by: Side);
 
+    /// Opens another stream in a connection. Places whose transport has one stream only are never asked: the flows of
+    /// programs with streams run over QUIC.
+    fn open_stream(&mut self, socket: SocketId, connection: SocketId);
+
     /// Makes a call on one end of a connection. A connection that is over takes no calls.
     fn call(&mut self, socket: SocketId, side: Side, call: SocketCall);
 
@@ -24,6 +28,7 @@ impl Command {
     pub fn execute(self, executor: &mut impl Executor) {
         match self {
             Self::Connect { socket, by } => executor.connect(socket, by),
+            Self::OpenStream { socket, connection } => executor.open_stream(socket, connection),
             Self::Call { socket, side, call } => executor.call(socket, side, call),
             Self::SendDatagram { by, size } => executor.send_datagram(by, size),
             Self::ReportTransfer(transfer) => executor.report(transfer),

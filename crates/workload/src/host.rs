@@ -66,9 +66,9 @@ impl Ends {
 /// An event at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostEvent {
-    /// When it happened.
+    /// Time of the event.
     pub at: Instant,
-    /// How late the caller gets it: zero from a host in this process.
+    /// Delay until the caller gets it: zero from a host in this process.
     pub late_by: Duration,
     /// The flow.
     pub flow: FlowId,

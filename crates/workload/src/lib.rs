@@ -9,6 +9,7 @@
 //! - `host.rs` is the interface of one host at which programs have ends: a stack in this process, a kernel's sockets,
 //!   or a proxy for a host on another machine. [`Runner`] runs a program over two such hosts, whichever they are.
 //! - `end.rs` is one end of a connection over any [`Socket`]; `datagram.rs` is the payload of datagrams.
+//! - `voice.rs` is what the quality of a call depends on besides the loss of its frames.
 //! - `log.rs` and `outcome.rs` are the results of a program.
 //!
 //! This crate must never read a clock, open a socket, or decide what a TCP or a link does.
@@ -22,6 +23,7 @@ mod outcome;
 mod ports;
 mod program;
 mod runner;
+mod voice;
 pub mod workloads;
 
 pub use datagram::{OutgoingDatagram, datagram_number, datagram_size};
@@ -30,8 +32,9 @@ pub use executor::Executor;
 pub use host::{EndEvent, Ends, HostEvent, HostTable, Key, ProgramHost, Remains};
 pub use log::ProgramLog;
 pub use outcome::{Counters, ObservedRecord, ProgramConnection, ProgramOutcome};
-pub use ports::{ClientPorts, FIRST_CLIENT_PORT, PortChoice};
+pub use ports::{ClientPorts, FIRST_CLIENT_PORT, LAST_CLIENT_PORT, PortChoice};
 pub use program::{Command, Program, SocketCall, SocketEvent, SocketId, Transfer};
 pub use runner::{Runner, RunnerSetup};
+pub use voice::Voice;
 pub use workloads::bulk::Amount;
 pub use workloads::{Application, Service, Transport, Workload, entries};

@@ -11,7 +11,7 @@ use crate::program::Transfer;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramLog {
     transfers: Vec<Transfer>,
-    /// When each datagram of `from` was sent, and its size; the place is its number.
+    /// Time at which each datagram of `from` was sent, and its size; the place is its number.
     sent: Vec<(Instant, Bytes)>,
     /// When each datagram of `from` arrived, its number and its size, without copies.
     arrived: Vec<(Instant, u64, Bytes)>,
@@ -64,7 +64,7 @@ impl ProgramLog {
         &self.transfers
     }
 
-    /// When each datagram of `from` was sent, and its size; the place is its number.
+    /// Time at which each datagram of `from` was sent, and its size; the place is its number.
     #[must_use]
     pub fn sent(&self) -> &[(Instant, Bytes)] {
         &self.sent

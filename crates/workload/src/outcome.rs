@@ -66,9 +66,9 @@ pub struct Counters {
     pub probe_timeouts: u64,
     /// Congestion events (RFC 9002 §7.3.2).
     pub congestion_events: u64,
-    /// When the first packet was sent.
+    /// Time at which the first packet was sent.
     pub first_sent: Option<Instant>,
-    /// When the last packet arrived that acknowledged data of the sender before its stream was closed.
+    /// Time at which the last packet arrived that acknowledged data of the sender before its stream was closed.
     pub last_heard: Option<Instant>,
 }
 

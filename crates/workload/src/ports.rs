@@ -40,21 +40,22 @@ impl ClientPorts {
     /// The ports after those of the flows.
     #[must_use]
     pub fn after(flows: usize) -> Self {
-        let taken = u16::try_from(flows).unwrap_or(u16::MAX).min(LAST - FIRST_CLIENT_PORT);
+        let taken = u16::try_from(flows).unwrap_or(u16::MAX).min(LAST_CLIENT_PORT - FIRST_CLIENT_PORT);
         Self(AtomicU16::new(taken))
     }
 
     /// The next port. After the last comes the first again.
     #[must_use]
     pub fn take(&self) -> u16 {
-        FIRST_CLIENT_PORT + self.0.fetch_add(1, Ordering::Relaxed) % (LAST - FIRST_CLIENT_PORT + 1)
+        FIRST_CLIENT_PORT
+            + self.0.fetch_add(1, Ordering::Relaxed) % (LAST_CLIENT_PORT - FIRST_CLIENT_PORT + 1)
     }
 }
 
 /// The port of a flow's connection that follows from both. After the last comes the first again.
 fn agreed(flows: usize, flow: FlowId, connection: SocketId) -> u16 {
     let place = flows as u64 * (u64::from(connection.0) + 1) + flow.index() as u64;
-    FIRST_CLIENT_PORT + (place % u64::from(LAST - FIRST_CLIENT_PORT + 1)) as u16
+    FIRST_CLIENT_PORT + (place % u64::from(LAST_CLIENT_PORT - FIRST_CLIENT_PORT + 1)) as u16
 }
 
 impl Default for ClientPorts {
@@ -66,7 +67,8 @@ impl Default for ClientPorts {
 /// The first port of ends that connect; each flow takes the next. Kernels choose ports from 32768 on
 /// (ip_local_port_range), so a user's program does not collide with these.
 pub const FIRST_CLIENT_PORT: u16 = 20_001;
-const LAST: u16 = 32_767;
+/// The last of them.
+pub const LAST_CLIENT_PORT: u16 = 32_767;
 
 #[cfg(test)]
 mod tests {
@@ -76,7 +78,7 @@ mod tests {
     fn ports_of_flows_come_first_and_the_last_is_followed_by_the_first() {
         assert_eq!(ClientPorts::after(3).take(), 20_004);
         let last = ClientPorts::after(usize::MAX);
-        assert_eq!([last.take(), last.take()], [LAST, FIRST_CLIENT_PORT]);
+        assert_eq!([last.take(), last.take()], [LAST_CLIENT_PORT, FIRST_CLIENT_PORT]);
     }
 
     #[test]
@@ -84,6 +86,6 @@ mod tests {
         let port = |flow, socket| PortChoice::Agreed { flows: 3 }.port(FlowId::new(flow), SocketId(socket));
         assert_eq!([0, 1, 2].map(|flow| port(flow, 0)), [20_004, 20_005, 20_006]);
         assert_eq!(port(0, 1), 20_007);
-        assert!(port(2, u32::MAX) <= LAST);
+        assert!(port(2, u32::MAX) <= LAST_CLIENT_PORT);
     }
 }

@@ -67,6 +67,14 @@ pub enum Command {
         /// The side that connects.
         by: Side,
     },
+    /// Opens another stream in a connection of [`Command::Connect`]. Calls on it and its events are as of a connection.
+    /// Only a program whose service has [streams](crate::Service::streams) does so.
+    OpenStream {
+        /// The new stream.
+        socket: SocketId,
+        /// The connection.
+        connection: SocketId,
+    },
     /// Makes a call on one end of a connection.
     Call {
         /// The connection.
@@ -149,9 +157,9 @@ pub enum SocketEvent {
 /// A transfer that a program asked for and received: a file, a page, an echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Transfer {
-    /// When the program asked for it.
+    /// Time at which the program asked for it.
     pub start: Instant,
-    /// When the last byte of it was read.
+    /// Time at which the last byte of it was read.
     pub end: Instant,
     /// Its length.
     pub bytes: Bytes,

@@ -45,7 +45,7 @@ pub struct Runner {
     state: State,
 }
 
-/// What changes as commands are executed.
+/// State that the execution of commands changes.
 #[derive(Debug)]
 struct State {
     setup: RunnerSetup,
@@ -53,14 +53,14 @@ struct State {
     now: Instant,
     /// The time of the program's next wake-up, and when that time became known.
     due: (Instant, Instant),
-    /// When a datagram was last sent or received.
+    /// Time at which a datagram was last sent or received.
     last_datagram: Instant,
     open: BTreeMap<SocketId, Connection>,
     /// Events that the program has yet to handle, with their times.
     events: VecDeque<(Instant, SocketId, SocketEvent)>,
     opened: Vec<ProgramConnection>,
-    /// The number of connections that were closed at both ends.
-    closed: usize,
+    /// The number of connections that broke or are open, streams counted each.
+    unclosed: usize,
     log: ProgramLog,
     received: u64,
     counters: Option<Counters>,
@@ -72,7 +72,7 @@ struct State {
 /// A connection that is not over.
 #[derive(Clone, Copy, Debug)]
 struct Connection {
-    /// Its place among the connections that were opened.
+    /// Its place among the connections that were opened; that of its connection, if it is a stream.
     place: usize,
     is_closed: PerSide<bool>,
 }
@@ -89,7 +89,7 @@ impl Runner {
             open: BTreeMap::new(),
             events: VecDeque::new(),
             opened: Vec::new(),
-            closed: 0,
+            unclosed: 0,
             log: ProgramLog::default(),
             received: 0,
             counters: None,
@@ -112,7 +112,7 @@ impl Runner {
         &self.state.log
     }
 
-    /// When the program is to be woken.
+    /// Time at which the program is to be woken.
     #[must_use]
     pub fn poll_timeout(&self) -> Instant {
         self.program.poll_timeout()
@@ -138,7 +138,7 @@ impl Runner {
         self.is_closed() && !arriving
     }
 
-    /// When a datagram was last sent or received.
+    /// Time at which a datagram was last sent or received.
     #[must_use]
     pub const fn last_datagram(&self) -> Instant {
         self.state.last_datagram
@@ -254,20 +254,28 @@ impl State {
         }
     }
 
-    /// Enters the results of a connection.
-    fn count(&mut self, place: usize, remains: PerSide<Remains>) {
+    /// A connection begins, or a stream of the connection at a place.
+    fn begin(&mut self, socket: SocketId, place: usize) {
+        self.open.insert(socket, Connection { place, is_closed: PerSide::default() });
+        self.unclosed += 1;
+    }
+
+    /// Enters the results of a connection, or of a stream of it.
+    fn count(&mut self, place: usize, mut remains: PerSide<Remains>) {
         self.received += remains[Side::To].read;
         if let Some(counters) = remains[Side::From].counters {
             self.counters.get_or_insert_default().add(&counters);
         }
-        self.opened[place].records = remains.map(|end| end.records);
+        for side in Side::BOTH {
+            self.opened[place].records[side].append(&mut remains[side].records);
+        }
     }
 
     fn into_outcome(self, is_done: bool) -> ProgramOutcome {
         ProgramOutcome {
             log: self.log,
             is_done,
-            all_closed: self.closed == self.opened.len(),
+            all_closed: self.unclosed == 0,
             connections: self.opened,
             received: self.received,
             counters: self.counters,
@@ -331,7 +339,7 @@ impl Execution<'_> {
             if !connection.is_closed[side.other()] {
                 return;
             }
-            self.state.closed += 1;
+            self.state.unclosed -= 1;
         }
         self.remove(socket);
         self.state.note_event(at, socket, SocketEvent::Closed);
@@ -356,12 +364,21 @@ impl Executor for Execution<'_> {
         addresses[by].set_port(ports.port(*flow, socket));
         addresses[by.other()].set_port(ends[Side::To].port());
         let connecting = Ends { local: addresses[by], remote: addresses[by.other()] };
-        let connection = Connection { place: self.state.opened.len(), is_closed: PerSide::default() };
-        self.state.open.insert(socket, connection);
+        self.state.begin(socket, self.state.opened.len());
         let opened = ProgramConnection { socket, opener: by, ends: addresses, records: PerSide::default() };
         self.state.opened.push(opened);
         self.open(socket, by.other(), connecting.reversed(), false);
         self.open(socket, by, connecting, true);
+    }
+
+    /// The ends of a connection name it: who opens them again opens its next stream.
+    fn open_stream(&mut self, socket: SocketId, connection: SocketId) {
+        let Some(place) = self.state.opened.iter().position(|one| one.socket == connection) else { return };
+        let ProgramConnection { opener: by, ends, .. } = self.state.opened[place];
+        self.state.begin(socket, place);
+        let opening = Ends { local: ends[by], remote: ends[by.other()] };
+        self.open(socket, by.other(), opening.reversed(), false);
+        self.open(socket, by, opening, true);
     }
 
     fn call(&mut self, socket: SocketId, side: Side, call: SocketCall) {

@@ -16,12 +16,15 @@ from types import FrameType
 import click
 
 from lasthop.errors import LasthopError
+from lasthop.extras import remedy_of
+from lasthop.system import has_real_time, print_unicode
 
 _GROUPS = {
     "First steps": {
         "new": ("lasthop.cli.new", "Write a first scenario file."),
         "list": ("lasthop.cli.listing", "List names: links, profiles, algorithms, queues, …"),
         "show": ("lasthop.cli.show", "Show one of them: a file with its sources, an algorithm, …"),
+        "convert": ("lasthop.cli.convert", "Convert files of earlier versions, with their comments."),
         "doctor": ("lasthop.cli.doctor", "Check what this machine can do, with a remedy for each failure."),
     },
     "Run": {
@@ -30,18 +33,24 @@ _GROUPS = {
         "live": ("lasthop.cli.live", "Run the same scenario in real time, between real kernels."),
         "packetdrill": ("lasthop.cli.packetdrill", "Run packetdrill scripts in virtual time against a profile."),
     },
+    "Judge algorithms": {
+        "league": ("lasthop.cli.league", "Let profiles and classes of one's own compete on a list of paths."),
+        "stress": ("lasthop.cli.stress", "Search for the paths on which a congestion control does worst."),
+        "check": ("lasthop.cli.check", "Compare runs with those of a baseline: a gate for CI."),
+    },
     "Real programs and traffic": {
         "shell": ("lasthop.cli.shell", "Run a program, or your shell, over an emulated link."),
-        "fetch": ("lasthop.cli.fetch", "Fetch from a real web server with lasthop's TCP: what a profile gains."),
+        "fetch": ("lasthop.cli.fetch", "Fetch from a web server with lasthop's TCP; measure the gain of a profile."),
         "serve-file": ("lasthop.cli.serve_file", "Serve a file to real clients with lasthop's TCP."),
         "router": ("lasthop.cli.router", "Forward real traffic through the links of a scenario."),
         "set": ("lasthop.cli.set_router", "Change the links of a running router."),
     },
     "Results": {
+        "serve": ("lasthop.cli.serve", "Serve the laboratory in the browser: build, run, see, compare."),
         "plot": ("lasthop.cli.plot", "Draw a result: time sequence, cwnd, queue, …"),
-        "explain": ("lasthop.cli.explain", "Explain what happened in a result."),
+        "explain": ("lasthop.cli.explain", "Explain the events of a result."),
         "compare": ("lasthop.cli.compare", "Compare results: runs, sweeps, studies."),
-        "report": ("lasthop.cli.report", "Write one page of results: diagrams that zoom, windows, queues."),
+        "report": ("lasthop.cli.report", "Write one page of results: diagrams with zoom, windows, queues."),
         "export": ("lasthop.cli.export", "Write a result in another tool's format: CSV, xplot, Flent, qlog, Mahimahi."),
     },
     "Captures and logs": {
@@ -61,8 +70,14 @@ _COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.
 _FOR_PROGRAMS = {"live-part": ("lasthop.cli.live_part", "")}
 """Commands that lasthop starts itself, absent from the help."""
 
-_PACKAGES = ("matplotlib", "numpy", "pyarrow")
-"""What only some commands load: an installation of `click` and `rich` alone runs, and says what the others need."""
+_LINUX_ONLY = frozenset({"live", "live-part", "shell", "fetch", "serve-file", "router", "set"})
+"""Commands of real time: they need Linux's namespaces and TUN devices."""
+
+_EXTRAS = {
+    **dict.fromkeys(("matplotlib", "numpy", "pyarrow"), "results"),
+    **dict.fromkeys(("fastapi", "markdown_it", "pydantic", "starlette", "tomlkit", "uvicorn"), "serve"),
+}
+"""Modules that only some commands load, and the extra of the wheel that has them."""
 
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
@@ -97,6 +112,9 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in _LINUX_ONLY and not has_real_time():
+            message = f"lasthop {args[0]} runs in real time and needs Linux; this system is {sys.platform}. "
+            raise click.UsageError(message + "Virtual time works here: lasthop run", ctx)
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -137,6 +155,7 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
     signal.signal(signal.SIGTERM, _terminate)
+    print_unicode()
     sys.exit(_status_of(lambda: cli.main(arguments, prog_name="lasthop", standalone_mode=False)))
 
 
@@ -158,9 +177,9 @@ def _status_of(command: Callable[[], object]) -> int:
         return TERMINATED if isinstance(stop.__cause__ or stop, _Terminated) else INTERRUPTED
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in _PACKAGES:
+        if package not in _EXTRAS:
             raise
-        _complain(f"this needs {package}, which is not installed — pip install {package}")
+        _complain(f"this needs {package}, which is not installed — {remedy_of(_EXTRAS[package])}")
         return 1
     except MemoryError:
         _complain("out of memory: record fewer tables, give flows fewer bytes or queues a lower limit")
@@ -169,6 +188,9 @@ def _status_of(command: Callable[[], object]) -> int:
         # The reader has closed the pipe (`lasthop … | head`). Without this, Python's flush at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        _complain(f"{error.filename or 'input or output'}: {error.strerror or error} — check the path")
+        return 2
     except OSError as error:
         _complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
         return 1

@@ -2,42 +2,71 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
-from lasthop.analysis import Analysis, analyze, analyze_to_folder, remarks
-from lasthop.cli.console import print_json, print_line, print_table, remark
+from lasthop.analysis import Analysis, analyze_selection, analyze_to_folder, annotate
+from lasthop.cli.capture_tables import ORDERS, print_analysis, print_joined
+from lasthop.cli.console import a_number, print_json, print_line, remark
+from lasthop.errors import InputError
+from lasthop.interface import as_standard_input
+from lasthop.selection import Selection, select
 
 if TYPE_CHECKING:
     from lasthop.joining import Joined
     from lasthop.joining.clocks import Choice
 
-MOST_ROWS: Final = 60
+STANDARD_INPUT: Final = Path("-")
 
-_COLUMNS: Final[dict[str, tuple[str, float]]] = {
-    "acknowledged_bytes": ("bytes", 1),
-    "elapsed_s": ("elapsed s", 1),
-    "throughput_Bps": ("Mbit/s", 8e-6),
-    "data_segments": ("segments", 1),
-    "out_of_order": ("out of order", 1),
-    "retransmissions": ("retransmitted", 1),
-    "needless": ("needless", 1),
-    "timeouts": ("timeouts", 1),
-    "fast_retransmits": ("fast retr.", 1),
-    "duplicate_acks": ("dup. ACKs", 1),
-    "rtt_min_s": ("RTT min ms", 1e3),
-    "rtt_mean_s": ("mean", 1e3),
-    "rtt_max_s": ("max", 1e3),
-}
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def selection_options(command: Command) -> Command:
+    """Add the options that choose frames, with the names `start`, `stop`, `filter` and `series`."""
+    for option in (
+        click.option("--series", is_flag=True, help="The files follow each other in time, as of a rotated capture."),
+        click.option("--filter", metavar="EXPRESSION", help="Read matching frames only, in libpcap's language."),
+        click.option(
+            "--to", "stop", type=click.FloatRange(0), callback=a_number, metavar="S", help="Read up to this time."
+        ),
+        click.option(
+            "--from",
+            "start",
+            type=click.FloatRange(0),
+            callback=a_number,
+            default=0.0,
+            metavar="S",
+            help="Read from this time on, in seconds from the first frame.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(name="analyze")
-@click.argument("captures", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="CAPTURE…")
+@click.argument("captures", type=click.Path(path_type=Path), nargs=-1, metavar="CAPTURE…")
+@click.option("--interface", metavar="NAME", help="Capture this interface until Ctrl-C, instead of reading a file.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write a result folder.")
+@click.option(
+    "--annotate",
+    "annotated",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the frames as pcapng, with the verdict on each packet as its comment.",
+)
+@selection_options
+@click.option("--worst", type=click.IntRange(1), metavar="N", help="Print the N worst connections only.")
+@click.option(
+    "--by",
+    type=click.Choice(sorted(ORDERS)),
+    default="retransmissions",
+    show_default=True,
+    help="What is worst.",
+)
 @click.option(
     "--clocks",
     type=click.Choice(["auto", "same", "different"]),
@@ -47,9 +76,27 @@ _COLUMNS: Final[dict[str, tuple[str, float]]] = {
 )
 @click.option("--all", "both", is_flag=True, help="Print both directions of each connection.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead, with every count.")
-def command(captures: tuple[Path, ...], out: Path | None, clocks: str, both: bool, as_json: bool) -> None:
-    """Analyze the TCP connections of CAPTURE, a pcap or pcapng file (Ethernet, VLAN, raw IP, Linux cooked, PPP; IPv4
-    and IPv6), preferably captured at the sender.
+def command(
+    captures: tuple[Path, ...],
+    interface: str | None,
+    out: Path | None,
+    annotated: Path | None,
+    start: float,
+    stop: float | None,
+    filter: str | None,
+    series: bool,
+    worst: int | None,
+    by: str,
+    clocks: str,
+    both: bool,
+    as_json: bool,
+) -> None:
+    """Analyze the TCP connections of CAPTURE, a pcap or pcapng file, perhaps compressed by gzip or zstd, preferably
+    captured at the sender. "-" is standard input, whose notable packets are printed as they come; so are those of a
+    network interface (--interface), on Linux.
+
+    Read are Ethernet, VLAN, PPP, PPPoE, MPLS, IEEE 802.11 with radiotap, Linux cooked and NFLOG, BSD loopback and raw
+    IP, versions 4 and 6, in fragments too, and what GTP-U, GRE, VXLAN, Geneve and IP tunnels carry.
 
     Retransmissions are counted by cause, and judged by duplicate SACK blocks, timestamps and times. Captures of both
     ends of a connection are joined: they show the copies that arrived, one-way delays without the clocks' offset, and
@@ -61,15 +108,25 @@ def command(captures: tuple[Path, ...], out: Path | None, clocks: str, both: boo
     \b
     Examples:
       lasthop analyze trace.pcap
+      lasthop analyze trace.pcap --filter 'port 443' --worst 10 --by delay
+      lasthop analyze trace.pcap --annotate annotated.pcapng
       lasthop analyze trace.pcap --out results/trace
       lasthop explain results/trace
       lasthop analyze server.pcapng phone.pcapng --out results/both
     """
-    found = [analyze(capture) for capture in captures]
-    joined = _joined(found, clocks)
-    if out is not None:
-        _write(found, joined, out)
-        remark(f"wrote {out}")
+    captures = _sources(captures, interface)
+    _check(captures, annotated, series)
+    with as_standard_input(interface) if interface is not None else nullcontext():
+        if captures == (STANDARD_INPUT,) and out is None and annotated is None:
+            from lasthop.cli.as_it_comes import watch
+
+            found = [watch(select((), start=start, stop=stop, filter=filter), quiet=as_json)]
+        else:
+            with _in_files(captures) as files:
+                groups = [files] if series else [[file] for file in files]
+                chosen = [select(group, start=start, stop=stop, filter=filter) for group in groups]
+                found = _analyzed(chosen, clocks, out, annotated)
+    joined = _joined(found, clocks) if STANDARD_INPUT not in captures else []
     if as_json:
         reports = {str(one.path): one.report for one in found}
         print_json({**reports, "joined": [one.to_json() for one in joined]} if joined else reports)
@@ -77,16 +134,59 @@ def command(captures: tuple[Path, ...], out: Path | None, clocks: str, both: boo
     for place, one in enumerate(found):
         if place:
             print_line()
-        _print(one, both)
+        print_analysis(one, both, by if worst else None, worst)
     if joined:
         print_line()
-        _print_joined(joined)
+        print_joined(joined)
+
+
+def _sources(captures: tuple[Path, ...], interface: str | None) -> tuple[Path, ...]:
+    """Return the captures to read: standard input for an interface."""
+    if interface is None and not captures:
+        raise click.UsageError("Missing argument 'CAPTURE…': name a file, '-' or --interface NAME.")
+    if interface is not None and captures:
+        raise InputError("an interface is read alone, and captures are named", help="leave out one of the two")
+    return captures if interface is None else (STANDARD_INPUT,)
+
+
+def _check(captures: Sequence[Path], annotated: Path | None, series: bool) -> None:
+    if annotated is not None and len(captures) > 1 and not series:
+        raise InputError("--annotate writes one capture, and several are given", help="add --series, or name one")
+    if STANDARD_INPUT in captures and len(captures) > 1:
+        raise InputError("standard input is read alone", help="write it to a file first")
+
+
+@contextmanager
+def _in_files(captures: Sequence[Path]) -> Iterator[list[Path]]:
+    """Give the captures as files, which are read twice; standard input is kept in a file for that time."""
+    if STANDARD_INPUT not in captures:
+        yield list(captures)
+        return
+    import shutil
+    import sys
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="lasthop-", suffix=".pcap") as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.flush()
+        yield [Path(kept.name)]
+
+
+def _analyzed(chosen: Sequence[Selection], clocks: str, out: Path | None, annotated: Path | None) -> list[Analysis]:
+    found = [analyze_selection(one) for one in chosen]
+    if annotated is not None:
+        annotate(chosen[0], annotated)
+        remark(f"wrote {annotated}")
+    if out is not None:
+        _write(found, _joined(found, clocks), out)
+        remark(f"wrote {out}")
+    return found
 
 
 def _write(found: Sequence[Analysis], joined: Sequence[Joined], out: Path) -> None:
     """Write one capture, or several captures joined, as a result folder."""
     if len(found) == 1:
-        analyze_to_folder(found[0].path, out)
+        analyze_to_folder(found[0].chosen, out)
         return
     from lasthop.joining import joined_to_folder
 
@@ -103,84 +203,5 @@ def _joined(found: Sequence[Analysis], clocks: str) -> list[Joined]:
         return []
     from lasthop.joining import join, views_of
 
-    views = [view for one in found for view in views_of(one.path)]
+    views = [view for one in found for view in views_of(one.chosen)]
     return join(views, cast("Choice", clocks))
-
-
-def _print_joined(joined: Sequence[Joined]) -> None:
-    columns = ("packets", "arrived", "lost", "overtaken", "retransmissions", "needless", "undecided")
-    rows: list[list[object]] = []
-    for one in joined:
-        for crossing, back in ((one.forward, False), (one.backward, True)):
-            told = crossing.to_json()
-            delays = [f"{1e3 * value:.3f}" for value in (told["delay_s"] or {}).values()]
-            ends = one.near.ends if (one.near.bulk_sender == 0) != back else one.near.ends[::-1]
-            rows.append([*ends, *(told[name] for name in columns), *delays])
-    headings = ("delay min ms", "median", "95 %", "max")
-    print_table("Both ends joined", ["from", "to", *columns, *headings], rows[:MOST_ROWS])
-    for one in joined[:MOST_ROWS]:
-        clocks = one.clocks
-        print_line(
-            f"{one.flow}: the receiver's clock has an offset of {1e3 * clocks.offset_s:+.3f} ms and a drift of"
-            f" {1e6 * clocks.skew:+.1f} ppm ({clocks.assumption})"
-        )
-
-
-def _print(found: Analysis, both: bool) -> None:
-    frames = sum(point["frames"] for point in found.report["points"])
-    length = found.report["length_s"]
-    print_line(f"{found.path}: {frames} packets in {length:.3f} s, {len(found.connections)} TCP connections\n")
-    rows = [row for connection in found.connections for row in _rows(connection, both)]
-    print_table(None, ["from", "to", *(words for words, _ in _COLUMNS.values())], rows[:MOST_ROWS])
-    if len(rows) > MOST_ROWS:
-        print_line(f"{len(rows) - MOST_ROWS} more; --json has them")
-    _print_places(found.connections)
-    if found.report["quic"]:
-        _print_quic(found.report["quic"])
-    for words in remarks(found.report):
-        remark(words)
-
-
-def _print_places(connections: Sequence[Mapping[str, Any]]) -> None:
-    """Print where the connections were captured that were not captured at the sender, as far as that is known."""
-    places = Counter((each["place"]["place"], each["place"]["confidence"]) for each in connections if each["place"])
-    for (place, confidence), count in sorted(places.items()):
-        if place in _PLACES:
-            print_line(f"captured {_PLACES[place]} ({confidence}): {count} of {len(connections)} connections")
-
-
-_PLACES: Final = {
-    "receiver": "at the receiver, where the sender's timers cannot be seen",
-    "middle": "between the two ends",
-}
-
-
-def _print_quic(connections: Sequence[Mapping[str, Any]]) -> None:
-    rows: list[list[object]] = [
-        [
-            *connection["ends"],
-            connection["version"],
-            " ".join(ids[0] if ids else "-" for ids in connection["connection_ids"]),
-            *connection["datagrams"],
-            *connection["bytes"],
-            *connection["spin_changes"],
-            None if connection["spin_rtt_min_s"] is None else 1e3 * connection["spin_rtt_min_s"],
-        ]
-        for connection in connections
-    ]
-    headings = ["client", "server", "version", "connection IDs", "datagrams", "back", "bytes", "back"]
-    print_table(
-        "QUIC, from what is not encrypted", [*headings, "spin changes", "back", "spin RTT min ms"], rows[:MOST_ROWS]
-    )
-
-
-def _rows(connection: Mapping[str, Any], both: bool) -> list[list[object]]:
-    bulk = connection["bulk_sender"]
-    sides = [bulk, 1 - bulk] if both else [bulk]
-    senders = connection["senders"]
-    return [[senders[side]["host"], senders[1 - side]["host"], *_cells(senders[side])] for side in sides]
-
-
-def _cells(sender: Mapping[str, Any]) -> list[object]:
-    values = [(sender[key], factor) for key, (_, factor) in _COLUMNS.items()]
-    return [None if value is None else value * factor for value, factor in values]

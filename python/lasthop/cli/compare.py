@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from lasthop.cli.cases import CASES, runs_of
 from lasthop.cli.console import print_json, print_line, print_table, remark, shown
 
 if TYPE_CHECKING:
@@ -22,11 +23,20 @@ MOST_ROWS: Final = 80
 @click.option("--all", "all_rows", is_flag=True, help="Print equal measures, too.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Draw the runs on one diagram, in FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def command(results: tuple[Path, ...], packets: bool, all_rows: bool, out: Path | None, as_json: bool) -> None:
+@CASES
+def command(
+    results: tuple[Path, ...],
+    packets: bool,
+    all_rows: bool,
+    out: Path | None,
+    as_json: bool,
+    cases: tuple[str, ...],
+) -> None:
     """Compare RESULTs, folders that `lasthop run`, `live` or `study` wrote with --out, with the first of them.
 
     Runs (in virtual or real time), sweeps and studies are compared flow by flow, link by link, case by case. With
-    replications, only differences whose 95 % intervals do not overlap are printed.
+    replications, only differences whose 95 % intervals do not overlap are printed. Of one sweep or study, the runs of
+    its cases are compared with each other.
 
     --packets compares two runs of one scenario: which packets both have, in which order, and the times between them.
 
@@ -37,6 +47,8 @@ def command(results: tuple[Path, ...], packets: bool, all_rows: bool, out: Path 
       lasthop compare results/before results/after --json
       lasthop compare results/virtual results/live --packets
     """
+    if len(results) == 1 or cases:
+        results = tuple(folder for result in results for folder in runs_of(result, cases))
     if packets:
         _compare_packets(results, as_json)
         return

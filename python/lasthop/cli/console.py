@@ -1,4 +1,4 @@
-"""What every command prints alike: lines, tables, one JSON object, errors and remarks.
+"""Output that all commands share: lines, tables, one JSON object, errors and remarks.
 
 Rich takes longer to load than a small run takes. So lines and tables that fit are written here; Rich folds the tables
 that are wider than the terminal, and draws what moves (`progress`, `router`).
@@ -56,12 +56,14 @@ def print_line(text: str = "", style: Style = "") -> None:
 
 def print_json(value: object) -> None:
     """Print one JSON object on standard output, and nothing else."""
-    _write(json.dumps(value, ensure_ascii=False, allow_nan=False), sys.stdout)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    _write(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text), sys.stdout)
 
 
 def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print rows below a header line; columns with a number are right-aligned, others left-aligned. None is a dash."""
-    table = Table(title, columns, [list(row) for row in rows], shown)
+    cells = [list(row) for row in rows]
+    table = Table(title and plain(title), [plain(column) for column in columns], cells, lambda cell: plain(shown(cell)))
     if not table.fits(width()):
         rich_console(sys.stdout).print(table.to_rich())
         return
@@ -88,6 +90,11 @@ def harmless(text: str) -> str:
     Names of files, comments of captures and answers of servers are a stranger's, and a terminal obeys what is in them.
     """
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def plain(text: str) -> str:
+    """Return the text of one line: as `harmless`, with line feeds and tabulators as escapes, too."""
+    return harmless(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def width() -> int:

@@ -17,7 +17,7 @@ from lasthop.real_time.calibration import calibrate as measure
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(calibrate: bool, as_json: bool) -> None:
-    """Check what real-time runs, captures and pictures need.
+    """Check the requirements of real-time runs, captures and pictures.
 
     Nothing is changed, except that the leftovers of a killed shell or router are removed. Runs in virtual time and
     studies need none of the checks to pass. The exit status is always 0.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lasthop.cli.cases import CASES, runs_of
 from lasthop.cli.console import print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 @click.command(name="explain")
 @click.argument("results", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RESULT…")
 @click.option("--flow", metavar="NAME", help="One flow [all].")
+@CASES
 @click.option(
     "--events",
     type=click.IntRange(1),
@@ -26,12 +28,13 @@ if TYPE_CHECKING:
     help="Number of events printed for each connection.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead, with every event.")
-def command(results: tuple[Path, ...], flow: str | None, events: int, as_json: bool) -> None:
-    """Explain what happened in RESULT, a folder that `lasthop run` or `live` wrote with --out.
+def command(results: tuple[Path, ...], flow: str | None, cases: tuple[str, ...], events: int, as_json: bool) -> None:
+    """Explain what happened in RESULT, a folder that `lasthop run`, `live`, `analyze` or `study` wrote with
+    --out.
 
     For each connection it prints the events in order of time, the causes of the retransmissions, and the time lost
     against an ideal transfer over the same link. The result must have the table `segments`; the tables `tcp` and
-    `packets` add detail.
+    `packets` add detail. Of a sweep or a study it explains one case, which it runs again with these tables.
 
     \b
     Examples:
@@ -41,8 +44,8 @@ def command(results: tuple[Path, ...], flow: str | None, events: int, as_json: b
     from lasthop.explanation import explain
     from lasthop.results import open_run
 
-    runs = [open_run(result) for result in results]
-    found = {str(path): explain(run, flow) for path, run in zip(results, runs, strict=True)}
+    folders = [folder for result in results for folder in runs_of(result, cases, most=1)]
+    found = {str(folder): explain(open_run(folder), flow) for folder in folders}
     if as_json:
         print_json({path: [one.to_json() for one in all_] for path, all_ in found.items()})
         return
@@ -54,6 +57,8 @@ def command(results: tuple[Path, ...], flow: str | None, events: int, as_json: b
 def _print(path: str, told: Explanation, most: int) -> None:
     title = f"{told.flow}, connection {told.connection}" if told.connection > 1 else told.flow
     print_line(f"{path} {title}: {told.start:.3f} s to {told.end:.3f} s".strip(), style="bold")
+    for fact in told.facts:
+        print_line(f"  {fact}")
     for event in told.events[:most]:
         print_line(f"  {event.start:9.3f} s  {event.text}")
     if len(told.events) > most:
@@ -87,7 +92,15 @@ def _print_time(told: Explanation) -> None:
     if told.time_shares:
         whole = sum(share.seconds for share in told.time_shares)
         print_line()
+        judged = any(share.confidence for share in told.time_shares)
         rows = [
-            [f"{share.seconds:.3f}", f"{100 * share.seconds / whole:.1f} %", share.words] for share in told.time_shares
+            [
+                f"{share.seconds:.3f}",
+                f"{100 * share.seconds / whole:.1f} %",
+                *([share.confidence] if judged else []),
+                share.words,
+            ]
+            for share in told.time_shares
         ]
-        print_table("Where the time went", ["seconds", "share", "on"], rows)
+        headings = ["seconds", "share", *(["confidence"] if judged else []), "on"]
+        print_table("Where the time went", headings, rows)

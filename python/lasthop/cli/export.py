@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from lasthop.cli.cases import CASE, one_run
 from lasthop.cli.console import remark
 from lasthop.exchange import FORMATS, export
 from lasthop.results import open_run
@@ -23,8 +24,11 @@ _FORMAT_LINES = "\n".join(f"  {format.id:10} {format.summary}" for format in FOR
     help="The other tool's format.",
 )
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the files [RESULT/FORMAT].")
-def command(result: Path, to: str, out: Path | None) -> None:
+@CASE
+def command(result: Path, to: str, out: Path | None, case: str | None) -> None:
     """Write RESULT, a folder that `lasthop run`, `live` or `analyze` wrote with --out, in the format of another tool.
+
+    Of a sweep or a study it writes one case, which it runs again with its tables.
 
     \b
     Examples:
@@ -32,5 +36,6 @@ def command(result: Path, to: str, out: Path | None) -> None:
       lasthop export results/quickstart --format xpl && xplot results/quickstart/xpl/download_tsg.xpl
       lasthop export results/quickstart --format qlog --out logs
     """
-    for path in export(open_run(result), to, out or result / to):
+    folder = one_run(result, case)
+    for path in export(open_run(folder), to, out or folder / to):
         remark(f"wrote {path}")

@@ -13,6 +13,7 @@ from lasthop.cli.options import JSON, LINKS, QUIET, SEED_OF_LINKS, overrides_of_
 from lasthop.errors import InputError, RunError
 from lasthop.fetching import Fetched, Target, Way, fetch_once, gain_of, target_of
 from lasthop.fetching.fetched import DELAYED, check_profiles
+from lasthop.fetching.limits import Limits
 from lasthop.fetching.target import redirected
 
 NOTHING = "none"
@@ -54,6 +55,24 @@ MOST_REDIRECTIONS = 5
     help="Longest wait for the next byte.",
 )
 @click.option(
+    "--max-time",
+    "max_time_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    callback=a_number,
+    metavar="SECONDS",
+    help="Longest time of one fetch, from the connection to the last byte.",
+)
+@click.option(
+    "--max-size",
+    type=click.IntRange(1),
+    default=10**9,
+    show_default=True,
+    metavar="BYTES",
+    help="Largest body.",
+)
+@click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write a result folder for each fetch below DIR."
 )
 @click.option(
@@ -71,6 +90,8 @@ def command(
     seed: int | None,
     overrides: tuple[str, ...],
     timeout_s: float,
+    max_time_s: float,
+    max_size: int,
     out: Path | None,
     output: Path | None,
     quiet: bool,
@@ -81,7 +102,8 @@ def command(
     The client is the endpoint of `lasthop run`, on a network device; the server is the one that the URL names. As root,
     traffic continues from the far end of the links by this machine's connection, as in `lasthop shell`. Without root,
     the only server is the one that --outside runs at the far end, which the URL names gateway. Schemes are http and
-    https, over IPv4. Both profiles must get the same body.
+    https, over IPv4. Both profiles must get the same body. An answer beyond a limit, or more
+    than five redirections, fails with status 1.
 
     \b
     Examples:
@@ -91,7 +113,8 @@ def command(
       lasthop fetch http://192.0.2.1/file --profile linux-6 --against none --link lte --out results/fetch
       lasthop report results/fetch
     """
-    way = Way(links, tuple(shlex.split(outside or "")), overrides, seed, timeout_s)
+    limits = Limits(max_size, max_time_s, timeout_s)
+    way = Way(links, tuple(shlex.split(outside or "")), overrides, seed, limits)
     profiles = [profile] if against == NOTHING else [profile, against]
     if len(set(profiles)) < len(profiles):
         raise InputError(f"{profile} is compared with itself", key="--against", help="name another, or none")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from lasthop.cli.console import print_json, print_line, print_table, remark
+from lasthop.cli.console import complain, print_json, print_line, print_table, remark
 from lasthop.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 )
 @click.option("--no-rerun", is_flag=True, help="Leave out the rerun over the fitted link.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.pass_context
 def command(
+    context: click.Context,
     captures: tuple[Path, ...],
     out: Path | None,
     flow: str | None,
@@ -50,8 +52,11 @@ def command(
     reordering, each with its interval and confidence. Captures of both ends give all of them; a capture of the sender
     gives less.
 
-    The same transfer is then run over the fitted link, and the error is printed. --out writes the link as a scenario;
-    --set then shows what BBR, or FQ-CoDel, would have done, and `shell`, `fetch` and `router` take it as a link.
+    The same transfer is then run over the fitted link, and the error is printed. If goodput or round trip are off by
+    more than a quarter, the link is not proved: possible reasons are printed, and the status is 1.
+
+    --out writes the link as a scenario; --set then shows what BBR, or FQ-CoDel, would have done, and `shell`, `fetch`
+    and `router` take it as a link.
 
     \b
     Examples:
@@ -60,28 +65,40 @@ def command(
       lasthop run my-link.toml --set links.lasthop.down.queue.discipline=fq-codel
       lasthop shell --link my-link.toml
     """
-    from lasthop.fitting import fit, rerun, scenario_text
+    from lasthop.fitting import fit, proof_of, rerun, scenario_text
 
     if out is not None and out.exists():
         raise InputError("exists, and is not overwritten", file=str(out), help="choose another name")
     found = fit(captures, flow=flow, clocks=cast("Choice", clocks))
     again = None if no_rerun else rerun(found, profile)
+    proof = proof_of(found, again) if again else None
     if out is not None:
-        _write(out, scenario_text(found, profile, out.stem))
+        _write(out, scenario_text(found, profile, out.stem), proved=proof is None or proof.holds)
     if as_json:
-        print_json({**found.to_json(), "rerun": again.to_json() if again else None})
-        return
-    _print(found)
-    if again:
-        _print_rerun(again)
+        told = {"rerun": again.to_json() if again else None, "proof": proof.to_json() if proof else None}
+        print_json({**found.to_json(), **told})
+    else:
+        _print(found)
+        if again:
+            _print_rerun(again)
+    if proof and not proof.holds:
+        complain("the rerun is off by more than a quarter: the fitted link is not proved")
+        for reason in proof.reasons:
+            remark(f"  {reason}")
+        context.exit(1)
 
 
-def _write(out: Path, text: str) -> None:
+def _write(out: Path, text: str, proved: bool) -> None:
+    """Write the scenario, which `lasthop run` would take."""
+    from lasthop.scenario import parse_scenario
+
+    parse_scenario(text, source=str(out))
     try:
-        out.write_text(text)
+        out.write_text(text, "utf-8", newline="\n")
     except OSError as error:
         raise InputError(f"cannot write here: {error.strerror}", file=str(out), help="choose --out") from error
-    remark(f"wrote {out}; now: lasthop run {out} --out results/{out.stem}, or lasthop shell --link {out}")
+    then = f"; now: lasthop run {out} --out results/{out.stem}, or lasthop shell --link {out}" if proved else ""
+    remark(f"wrote {out}{then}")
 
 
 def _print(found: Fit) -> None:
@@ -108,6 +125,8 @@ def _rows(way: str, one: Direction) -> list[list[object]]:
         if figure is not None:
             values = [f"{factor * value:.4g}" for value in (figure.value, figure.low, figure.high)]
             rows.append([way, name, *values, unit, figure.confidence, figure.basis])
+    if one.rate is None:
+        rows.insert(0, [way, "rate", "unknown", None, None, "Mbit/s", "none", _why_no_rate(one)])
     if one.queue is None:
         basis = f"never full; up to {one.longest_queue} packets waited"
         rows.append([way, "queue limit", "unknown", None, None, "packets", "none", basis])
@@ -118,6 +137,12 @@ def _rows(way: str, one: Direction) -> list[list[object]]:
     if one.discipline != "tail-drop":
         rows.append([way, "discipline", one.discipline, None, None, None, "low", "losses far from any limit"])
     return rows
+
+
+def _why_no_rate(one: Direction) -> str:
+    if one.at_least is None:
+        return "no packet queued on this way"
+    return f"never filled: packets waited for grants or repairs as well; at least {1e-6 * one.at_least:.4g}"
 
 
 def _print_rerun(again: Rerun) -> None:

@@ -33,5 +33,5 @@ def command(log: Path, out: Path | None) -> None:
         sys.stdout.write(text)
         return
     with naming(out):
-        out.write_text(text)
+        out.write_text(text, "utf-8", newline="\n")
     remark(f"wrote {out}")

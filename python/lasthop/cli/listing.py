@@ -29,7 +29,7 @@ _KINDS = {
 
 
 @click.command(name="list")
-@click.argument("kind", type=click.Choice(list(_KINDS)), required=False)
+@click.argument("kind", type=click.Choice(list(_KINDS)), required=False, metavar="[KIND]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(kind: str | None, as_json: bool) -> None:
     """List the names of one KIND: files of the library, or values that a file can have, each with an example and its

@@ -27,6 +27,7 @@ from lasthop.real_time.calibration import beyond_calibration
 from lasthop.real_time.kernel_profiles import Beside, beside
 from lasthop.real_time.live import Program, live_result
 from lasthop.real_time.machines import placement_of
+from lasthop.real_time.watching import Watched
 from lasthop.results.run import Run, RunResult
 from lasthop.scenario import Scenario, load_scenario, run
 
@@ -45,6 +46,7 @@ ROUND_TRIPS = "packets"
     metavar="HOST COMMAND",
     help="Run COMMAND in HOST too, from the start to the end of the run; its output is kept with the result.",
 )
+@click.option("--name", help="Name of the run, by which `lasthop set` changes its links during the run.")
 @SEED
 @OVERRIDES
 @click.option(
@@ -56,6 +58,7 @@ def command(
     file: str,
     program: tuple[str, ...],
     programs: tuple[tuple[str, str], ...],
+    name: str | None,
     seed: int | None,
     overrides: tuple[str, ...],
     repeat: int,
@@ -82,6 +85,7 @@ def command(
       lasthop live quickstart --repeat 5
       lasthop live live-workloads --out results/live
       lasthop live quickstart --json --out results/live
+      lasthop live quickstart --name lab
       lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
       lasthop live quickstart --in server 'python3 -m http.server 80' -- sh -c 'curl -s $LASTHOP_ADDRESS_SERVER'
 
@@ -90,14 +94,15 @@ def command(
 
     A COMMAND that fails makes the run fail (status 1); its own status is in the summary. --out keeps its output.
     """
-    if repeat > 1 and (program or out is not None):
-        raise InputError("a COMMAND, or a result folder, is one run", key="--repeat", help="leave it out")
+    if repeat > 1 and (program or name or out is not None):
+        raise InputError("a COMMAND, a name or a result folder is of one run", key="--repeat", help="leave it out")
     scenario = load_scenario(file, overrides=overrides, seed=seed)
     metered = scenario if program else _metered(file, scenario, overrides, seed)
     _warn_of_fast_links(scenario)
     others = [(host, shlex.split(words)) for host, words in programs]
-    is_compared = not program and not _has_program(scenario)
-    summary, first = _first(metered, program, others, out, is_compared, as_json)
+    is_compared = not program and not name and not _has_program(scenario)
+    watched = Watched(name, file, overrides=overrides, seed=seed) if name else None
+    summary, first = _first(metered, program, others, out, is_compared, as_json, watched)
     runs = untainted_runs(first, lambda: _again(metered, others), repeat) if first else Runs()
     other = beside(metered, summary["kernel"]["flows"])
     compared = compare_runs(runs.measures, _measures(run(other.scenario))) if first else []
@@ -114,9 +119,12 @@ def _first(
     out: Path | None,
     is_compared: bool,
     as_json: bool,
+    watched: Watched | None,
 ) -> tuple[Mapping[str, Any], Measured | None]:
     """Return the summary of the run that is shown, and its measures if it is compared with virtual time."""
-    with live_result(scenario, command=program, programs=others, out=out, quiet_output=as_json) as result:
+    with live_result(
+        scenario, command=program, programs=others, out=out, quiet_output=as_json, watched=watched
+    ) as result:
         if not as_json:
             print_summary(result.summary)
             print_real_time(result.summary)

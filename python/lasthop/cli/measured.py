@@ -24,6 +24,8 @@ _DATAGRAMS: Final[Columns] = {
     "delay_mean_s": ("mean delay ms", 1000),
     "delay_p95_s": ("95 % within ms", 1000),
     "jitter_s": ("jitter ms", 1000),
+    "r_factor": ("R", 1),
+    "mos": ("MOS", 1),
 }
 _MILESTONES: Final[Columns] = {
     "bytes": ("bytes", 1),
@@ -38,6 +40,7 @@ _FLOW_IN_WINDOW: Final[Columns] = {
     "frame_loss": ("lost or late %", 100),
     "delay_mean_s": ("mean delay ms", 1000),
     "delay_p95_s": ("95 % within ms", 1000),
+    "mos": ("MOS", 1),
 }
 _LINK_IN_WINDOW: Final[Columns] = {
     "utilisation": ("utilisation %", 100),

@@ -36,6 +36,7 @@ class Answers:
     mobile: str
     flows: int
     amount: str
+    against: str = ""
 
 
 @click.command(name="new")
@@ -45,6 +46,7 @@ class Answers:
 @click.option("--delay", metavar="TIME", help="One-way propagation delay of the link [25 ms].")
 @click.option("--queue", metavar="LIMIT", help='Queue limit in packets, bytes or time, such as "500 ms" [100 packets].')
 @click.option("--profile", metavar="NAME", help="The sender's TCP [linux-6].")
+@click.option("--against", metavar="NAME", help="A further download with this TCP at the same time, as linux-6-bbr.")
 @click.option(
     "--flows", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of parallel downloads."
 )
@@ -57,6 +59,7 @@ def command(
     delay: str | None,
     queue: str | None,
     profile: str | None,
+    against: str | None,
     flows: int,
     amount: str,
     out: Path | None,
@@ -69,6 +72,7 @@ def command(
     \b
     Examples:
       lasthop new my-lte --link lte
+      lasthop new duel --rate "20 Mbit/s" --profile linux-6 --against linux-6-bbr
       lasthop new slow --rate "2 Mbit/s" --delay "100 ms" --queue "20 packets" --profile reno --flows 3
     """
     if not name.strip():
@@ -80,12 +84,11 @@ def command(
         raise InputError("a preset has its own rate and delay", help="leave out --link, or --rate and --delay")
     link = link or ("" if rate else _asked("Link", "presets", "lte"))
     profile = profile or _asked("TCP of the sender", "profiles", "linux-6")
-    text = scenario_text(
-        Answers(target.stem, link, rate or "", delay or "", queue or "", profile, profile, flows, amount)
-    )
+    link_keys = (link, rate or "", delay or "", queue or "")
+    text = scenario_text(Answers(target.stem, *link_keys, profile, profile, flows, amount, against or ""))
     parse_scenario(text, source=str(target))
     try:
-        target.write_text(text)
+        target.write_text(text, "utf-8", newline="\n")
     except OSError as error:
         raise InputError(f"cannot write here: {error.strerror}", file=str(target), help="choose --out") from error
     remark(f"wrote {target}; now: lasthop run {target} --out results/{target.stem}")
@@ -121,7 +124,7 @@ name = "download"
 from = "server"
 to = "mobile"
 bytes = "{answers.amount}"
-{_count_text(answers)}
+{_count_text(answers)}{_rival_text(answers)}
 # Recorded with --out: for pictures, `lasthop explain`, `lasthop report`, and Wireshark.
 [record]
 tables = ["segments", "tcp", "packets", "queue"]
@@ -162,7 +165,7 @@ up = {own}
 def _is_shared(preset: str) -> bool:
     """Whether a preset of the library is a shared channel."""
     files = {entry.name: entry.path for entry in catalogue.entries("presets")}
-    return preset in files and "cell" in tomllib.loads(files[preset].read_text())
+    return preset in files and "cell" in tomllib.loads(files[preset].read_text("utf-8"))
 
 
 def _own_link_text(answers: Answers) -> str:
@@ -176,6 +179,20 @@ between = ["server", "mobile"]
 down = {one}
 up = {one}
 """
+
+
+def _rival_text(answers: Answers) -> str:
+    if not answers.against:
+        return ""
+    return f"""
+# The same by another TCP: `profile` here is that of both ends, for these connections only.
+[[flows]]
+name = "against"
+from = "server"
+to = "mobile"
+profile = "{answers.against}"
+bytes = "{answers.amount}"
+{_count_text(answers)}"""
 
 
 def _count_text(answers: Answers) -> str:

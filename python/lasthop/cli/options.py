@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from lasthop.cli.keys import complete_keys
 from lasthop.cli.names import completing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -16,11 +17,19 @@ SEED: Final = click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of every random stream, instead of the file's."
 )
 OVERRIDES: Final = click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file."
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    shell_complete=complete_keys,
+    help="Override one key of the file.",
 )
 JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 RESULT_FOLDER: Final = click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR."
+)
+ALLOW_CODE: Final = click.option(
+    "--allow-code", is_flag=True, help="Run programs that the file brings, with your rights (read them first)."
 )
 QUIET: Final = click.option(
     "--quiet", is_flag=True, help="Do not report on standard error what is set up and changed on this machine."

@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from lasthop.cli.cases import CASE, one_run
 from lasthop.cli.console import a_number, remark
-from lasthop.cli.showing import show_picture
-from lasthop.plots import FORMATS, KINDS, Source, View, draw, kind_of, save
+from lasthop.plots import FORMATS, KINDS, View, draw, kind_of, save
+from lasthop.plots.source import Source
 from lasthop.plots.style import note_of
 from lasthop.results import open_run
-from lasthop.study import open_study
+from lasthop.results.folder import STUDY_FILE
 
 _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables()}" for kind in KINDS)
 
@@ -23,6 +24,7 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
 )
 @click.argument("result", type=click.Path(path_type=Path))
 @click.argument("kind", type=click.Choice([kind.id for kind in KINDS]), metavar="KIND")
+@CASE
 @click.option("--flow", help="The flow to show [the first four].")
 @click.option(
     "--link",
@@ -62,6 +64,7 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
 def command(
     result: Path,
     kind: str,
+    case: str | None,
     picture_format: str,
     out: Path | None,
     others: tuple[Path, ...],
@@ -69,6 +72,8 @@ def command(
     **view: Any,
 ) -> None:
     """Draw a picture of RESULT, a folder that `lasthop run`, `live` or `study` wrote with --out.
+
+    Of a sweep or a study it draws one case, which it runs again with the tables that pictures need.
 
     \b
     Examples:
@@ -78,8 +83,9 @@ def command(
       lasthop plot results/reno throughput --with results/cubic --show
       lasthop plot results/sarolahti2000 published --table 14 --out table14.png
     """
-    target = out or result / f"{kind}.{picture_format}"
-    source = _open(result)
+    folder = result if _is_of_study(result, kind) else one_run(result, case)
+    target = out or folder / f"{kind}.{picture_format}"
+    source = _opened(folder, kind)
     beside = tuple((path.name, open_run(path)) for path in others)
     picture = draw(kind, source, View(**view, beside=beside))
     for table in kind_of(kind).uses:
@@ -89,8 +95,19 @@ def command(
         remark(note)
     remark(f"wrote {save(picture, target)}")
     if show:
+        from lasthop.cli.showing import show_picture
+
         show_picture(picture, target)
 
 
-def _open(result: Path) -> Source:
-    return open_study(result) if (result / "study.json").is_file() else open_run(result)
+def _opened(folder: Path, kind: str) -> Source:
+    if not _is_of_study(folder, kind):
+        return open_run(folder)
+    from lasthop.study import open_study  # which most pictures do without
+
+    return open_study(folder)
+
+
+def _is_of_study(result: Path, kind: str) -> bool:
+    """Whether the picture is one of a study's rows, and not of a run."""
+    return "rows" in kind_of(kind).needs and (result / STUDY_FILE).is_file()

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from lasthop.cli.console import rich_console
+from lasthop.cli.console import harmless, rich_console
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -51,12 +51,12 @@ class ProgressLine:
         amount = "{task.completed:.0f}/{task.total:.0f} " if self._has_bar else "{task.completed:.0f} "
         columns = [BarColumn(bar_width=30)] if self._has_bar else []
         progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             *columns,
-            TextColumn(amount + self._unit),
+            TextColumn(amount + self._unit, markup=False),
             TimeElapsedColumn(),
             console=rich_console(sys.stderr),
             transient=True,
         )
         progress.start()
-        return progress, progress.add_task(self._description, total=self._total)
+        return progress, progress.add_task(harmless(self._description), total=self._total)

@@ -1,4 +1,4 @@
-"""Tables of what only a run in real time has: lateness, tunnels, and the comparison with virtual time."""
+"""Tables that only runs in real time have: lateness, tunnels, and the comparison with virtual time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def print_real_time(summary: Mapping[str, Any]) -> None:
     """Print the kernel under test, the lateness of its packets, and why the run is tainted, if it is."""
     late, kernel = summary["lateness"], summary["kernel"]
     controls = dict.fromkeys(flow["congestion"] for flow in kernel["flows"])
-    control = ", ".join(controls) or kernel["congestion"] or "as the machine has it"
+    control = ", ".join(controls) or kernel["congestion"] or "the machine's default"
     print_line(f"\n{kernel['version']}, congestion control {control}")
     print_line(
         f"Packets were released {late['p50_ms']:.3f} ms late (median), {late['p99_ms']:.3f} ms (99 of 100), "

@@ -25,6 +25,7 @@ def print_replications(found: Replications) -> None:
 _MORE_OF_FLOWS = {
     "transfer_mean_s": "transfer s",
     "frame_loss": "lost or late",
+    "mos": "MOS",
     "delay_mean_s": "delay s",
     "jitter_s": "jitter s",
 }

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lasthop import _native, catalogue
-from lasthop.cli.console import a_number, print_json, remark, rich_console, shown
+from lasthop.cli.console import a_number, plain, print_json, print_line, remark, rich_console, shown
 from lasthop.cli.names import completing
 from lasthop.cli.options import OVERRIDES, SEED
 from lasthop.errors import InputError
@@ -125,7 +125,7 @@ class _Lines:
             f"{name} {rate:.2f} Mbit/s, {waiting} waiting, {drops} dropped"
             for name, rate, waiting, _, drops in self.rates.of(state)
         ]
-        click.echo(f"{state['elapsed_s']:.0f} s: " + "; ".join(parts))
+        print_line(f"{state['elapsed_s']:.0f} s: " + "; ".join(parts))
 
 
 class _Screen:
@@ -154,5 +154,5 @@ class _Screen:
         for column in ("Mbit/s", "Waiting", "Bytes", "Dropped"):
             table.add_column(column, justify="right")
         for row in self.rates.of(state):
-            table.add_row(*(Text(shown(cell)) for cell in row))
+            table.add_row(*(Text(plain(shown(cell))) for cell in row))
         self.live.update(table, refresh=True)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,9 @@ from lasthop.results.folder import check_target
 from lasthop.results.run import write_run
 from lasthop.scenario import in_memory
 
+LOOPBACK = "127.0.0.1"
+ALL = "0.0.0.0"
+
 
 @click.command(name="serve-file")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
@@ -34,6 +40,13 @@ from lasthop.scenario import in_memory
 )
 @click.option("--against", metavar="NAME|FILE", help="Give every other connection this TCP, and print the gain.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
+@click.option(
+    "--bind",
+    default=LOOPBACK,
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address of this machine at which others reach it; 0.0.0.0 for all, the loopback for none.",
+)
 @LINKS
 @SEED_OF_LINKS
 @overrides_of_host("server")
@@ -46,6 +59,7 @@ def command(
     profile: str,
     against: str | None,
     port: int,
+    bind: str,
     links: tuple[str, ...],
     seed: int | None,
     overrides: tuple[str, ...],
@@ -56,7 +70,7 @@ def command(
     """Serve FILE over HTTP with lasthop's TCP, through emulated links, until Ctrl-C or SIGTERM, and print what the
     sender of each connection did.
 
-    As root, every program of this machine can use the URL that is printed, and other machines use this machine's
+    As root, every program of this machine can use the URL that is printed, and with --bind other machines use that
     address and --port. A COMMAND runs with the URL in $LASTHOP_URL, and the server ends when it does; without root a
     COMMAND is required. The exit status is that of COMMAND.
 
@@ -66,11 +80,13 @@ def command(
       lasthop serve-file README.md --profile eifel --against newreno --link gprs \\
           -- sh -c 'for n in 1 2 3 4; do curl -s -o /tmp/got $LASTHOP_URL; done'
       lasthop serve-file README.md --profile 2w --link umts --out results/served -- sh -c 'curl -s $LASTHOP_URL'
+      lasthop serve-file film.mp4 --link lte --bind 0.0.0.0
       lasthop plot results/served cwnd
     """
     profiles = [profile] if against is None else [profile, against]
     if profile == against:
         raise InputError(f"{profile} is compared with itself", key="--against", help="name another, or leave it out")
+    _check_bind(bind, port)
     if out is not None:
         check_target(out)
     more = RECORDS if out is not None else ""
@@ -82,6 +98,7 @@ def command(
     run, status = _native.serve(
         [scenario.json for scenario in scenarios],
         port,
+        IPv4Address(bind).packed,
         path_of(file),
         program,
         " + ".join(Path(link).stem for link in links) or "no emulated link",
@@ -94,6 +111,22 @@ def command(
         write_run(in_memory(run, scenarios[0]), out)
         remark(f"wrote {out}")
     return status or 0
+
+
+def _check_bind(bind: str, port: int) -> None:
+    """Refuse what is no address of this machine, or would open a port and cannot; say so where one is opened."""
+    try:
+        address = IPv4Address(bind)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((bind, 0))
+    except (ValueError, OSError) as error:
+        message = f"{bind!r} is no IPv4 address of this machine"
+        raise InputError(message, key="--bind", help=f"{LOOPBACK}, 0.0.0.0, or one that `ip address` lists") from error
+    if address.is_loopback:
+        return
+    if os.geteuid() != 0:
+        raise InputError(f"{bind} is reached by other machines as root only", key="--bind", help="leave it out")
+    remark(f"lasthop: port {port} is open to other machines at {'every address' if bind == ALL else bind}")
 
 
 class _Connections:

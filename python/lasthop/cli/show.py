@@ -68,7 +68,7 @@ def command(name: str, as_json: bool) -> None:
 
 def _files(name: str) -> list[Shown]:
     return [
-        Shown(word, name, entry.path.read_text(), str(entry.path))
+        Shown(word, name, entry.path.read_text("utf-8"), str(entry.path))
         for kind, word in _KINDS.items()
         for entry in catalogue.entries(kind)
         if entry.name == name

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from lasthop import catalogue
+from lasthop.cli import bcp133
 from lasthop.cli.console import a_number, print_json, print_line, remark, warn
 from lasthop.cli.names import completing
 from lasthop.cli.options import JSON
@@ -56,6 +57,7 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
     metavar="ADDRESS",
     help="Run on the workers of this Dask scheduler (tcp://host:8786, or local to start one). Needs Dask.",
 )
+@click.option("--profile", metavar="ENTRY", help="The candidate of bcp133: a profile, or mine.py:Mine.")
 @click.option("--figures", is_flag=True, help="Also draw the document's own figures.")
 @click.option(
     "--format",
@@ -74,11 +76,14 @@ def command(
     jobs: int | None,
     out: Path | None,
     cluster: str | None,
+    profile: str | None,
     figures: bool,
     picture_format: str,
     as_json: bool,
 ) -> None:
-    """Run STUDY (a name of `lasthop list studies`, a folder with a study.toml, or `all`).
+    """Run STUDY (a name of `lasthop list studies`, a folder with a study.toml, `bcp133`, or `all`).
+
+    `bcp133` holds a candidate (--profile) against Reno and CUBIC in its place, for every item of RFC 9743.
 
     Runs are parallel; all cases share their seeds, so that they meet the same delays and losses. The folder keeps every
     finished run: a study that was stopped continues there, and no run is done twice.
@@ -90,8 +95,14 @@ def command(
       lasthop study sarolahti2000 --only 14
       lasthop study sarolahti2000 --only 15,16 --jobs 2 --json
       lasthop study sarolahti2000 --only 14 --replications 6 --out results/quick
+      lasthop study bcp133 --profile bbr3 --replications 2
       lasthop study all --figures --out results/all     (one page, index.html)
     """
+    others = {"--only": only, "--within": within, "--jobs": jobs, "--cluster": cluster, "--figures": figures}
+    bcp133.check_options(study, profile, others)
+    if profile is not None:
+        bcp133.run(profile, replications, out, as_json)
+        return
     if study == EVERY:
         _run_all(replications, jobs, out or Path("results") / "all", figures, cluster)
         return
@@ -161,6 +172,8 @@ def _draw(plans: Sequence[Study], result: StudyResult, figures: bool, picture_fo
         if figures:
             drawn += draw_figures(plan, result.folder, picture_format)
             drawn += own_figures(plan.folder, result.folder)
+    if figures and not any(plan.figures for plan in plans):
+        remark("the study has no [[figures]] in its file, so --figures drew none of a run")
     remark(f"kept in {result.folder}" + (f", with {len(drawn)} pictures" if drawn else ""))
 
 

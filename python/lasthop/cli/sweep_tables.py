@@ -20,6 +20,7 @@ _COLUMNS: Final = {
     "drops": ("drops", 1.0),
     "transfer_mean_s": ("transfer s", 1.0),
     "frame_loss": ("lost or late", 1.0),
+    "mos": ("worst MOS", 1.0),
     "delay_mean_s": ("delay ms", 1e3),
     "delay_p95_s": ("delay 95 % ms", 1e3),
     "queue_mean": ("mean queue", 1.0),
@@ -40,7 +41,7 @@ def print_sweep(found: Sweep) -> None:
 
 
 def _runs(found: Sweep) -> str:
-    """Return the seeds of each case, and what the printed numbers are."""
+    """Return the seeds of each case, and the kind of the printed numbers."""
     seeds = found.cases[0].seeds
     if len(seeds) == 1:
         return f"seed {seeds[0]}"
@@ -53,7 +54,7 @@ def _runs(found: Sweep) -> str:
 
 
 def _meanings(found: Sweep, told: Sequence[str]) -> list[str]:
-    """Return what the totals are of, where there are several flows."""
+    """Return the scope of the totals if there are several flows."""
     summary, rivals = found.cases[0].summaries[0], found.cases[0].rivals
     flows = len(summary["flows"])
     if flows < 2:

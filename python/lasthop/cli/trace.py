@@ -52,5 +52,5 @@ def command(
         sys.stdout.write(text)
     else:
         with naming(out):
-            out.write_text(text)
+            out.write_text(text, "utf-8", newline="\n")
         remark(f"wrote {out}")

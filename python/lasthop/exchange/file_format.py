@@ -25,7 +25,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Format:
-    """A format: the tables that it `needs`, those that it `uses` if recorded, and the function that makes its files."""
+    """A format: tables that it `needs`, tables that it `uses` if recorded, and the function that makes its files."""
 
     id: str
     summary: str
@@ -62,8 +62,9 @@ class OneConnection:
 def connections(source: Source) -> Iterator[OneConnection]:
     """Yield each connection of each flow, with its rows of `segments`, `packets` and `tcp`."""
     names = [name for name in ("segments", "packets", "tcp") if name in source.table_names]
+    tables = {name: Columns(name, source.table(name)) for name in names}
     for flow in flow_names(source):
-        rows = {name: Columns(name, source.table(name)).equal("flow", flow) for name in names}
+        rows = {name: table.equal("flow", flow) for name, table in tables.items()}
         numbers = rows["segments"].numbers("connection") if "connection" in rows["segments"] else None
         for number in [1] if numbers is None else sorted({int(each) for each in numbers}):
             own: dict[str, Any] = {name: _of_connection(columns, number) for name, columns in rows.items()}

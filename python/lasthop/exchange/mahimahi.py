@@ -99,7 +99,7 @@ def read_log(path: str | Path) -> Log:
     """
     file = Path(path)
     with naming(file):
-        lines = file.read_text(errors="replace").splitlines()
+        lines = file.read_text("utf-8", errors="replace").splitlines()
     base = 0
     reader = _Reader()
     for number, line in enumerate(lines, start=1):

@@ -84,7 +84,7 @@ def _data_frames(seq: int, length: int, fin: bool) -> list[dict[str, Any]]:
 
 
 def _ack_frames(peer: _Direction, ack: int, sack: str) -> list[dict[str, Any]]:
-    """Return an ACK frame of what is newly acknowledged, or else of the highest packet that was."""
+    """Return an ACK frame of the newly acknowledged packets, or else of the highest acknowledged packet."""
     numbers = peer.acknowledge(0, ack)
     for block in sack.split():
         first, end = block.split("-")

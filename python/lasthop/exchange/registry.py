@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Final
 
 from lasthop._native import __version__
 from lasthop.errors import InputError, naming
-from lasthop.exchange import csv_tables, flent, mahimahi, qlog, xplot
+from lasthop.exchange import csv_tables, flent, mahimahi, qlog, qlog_tcp, xplot
 from lasthop.exchange.file_format import Format, Result
 from lasthop.plots.source import check_tables
 from lasthop.results import open_run
+from lasthop.results.damage import telling_damage
 
 if TYPE_CHECKING:
     from lasthop.results import Run, RunResult
 
-FORMATS: Final[tuple[Format, ...]] = (csv_tables.FORMAT, xplot.FORMAT, flent.FORMAT, qlog.FORMAT, mahimahi.FORMAT)
+FORMATS: Final[tuple[Format, ...]] = (
+    csv_tables.FORMAT,
+    xplot.FORMAT,
+    flent.FORMAT,
+    qlog.FORMAT,
+    qlog_tcp.FORMAT,
+    mahimahi.FORMAT,
+)
 
 
 def export(run: Run | RunResult | str | PathLike[str], format: str, folder: str | PathLike[str]) -> list[Path]:
@@ -37,12 +45,13 @@ def export(run: Run | RunResult | str | PathLike[str], format: str, folder: str 
     written = []
     with naming(target):
         target.mkdir(parents=True, exist_ok=True)
-    for file in chosen.files(Result(run, run.summary, run.specification, __version__)):
-        path = target / file.name
-        content = file.content.encode() if isinstance(file.content, str) else file.content
-        with naming(path):
-            path.write_bytes(content)
-        written.append(path)
+    with telling_damage(run):
+        for file in chosen.files(Result(run, run.summary, run.specification, __version__)):
+            path = target / file.name
+            content = file.content.encode() if isinstance(file.content, str) else file.content
+            with naming(path):
+                path.write_bytes(content)
+            written.append(path)
     if not written:
         raise InputError(
             f"the run has nothing to write as {format}", help="see that a flow starts before the run stops"

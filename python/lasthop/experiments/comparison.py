@@ -36,6 +36,7 @@ FLOW_MEASURES: Final = (
     "delay_p95_s",
     "transfer_mean_s",
     "frame_loss",
+    "mos",
 )
 LINK_MEASURES: Final = ("queue_drops", "error_drops", "utilisation", "queue_mean", "queue_p95")
 STUDY_MEASURES: Final = ("measured",)

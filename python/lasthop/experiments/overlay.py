@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RECORD = {"tables": ["packets"], "captures": []}
-"""What both runs record."""
+"""Tables that both runs record."""
 
 
 def draw_overlay(scenario: Scenario, file: Path) -> None:

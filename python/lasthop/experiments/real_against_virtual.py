@@ -91,7 +91,7 @@ class Runs:
     """Runs in real time."""
 
     measures: tuple[dict[str, float], ...] = ()
-    """Those that are compared: the untainted ones, or all if all are tainted."""
+    """The runs that are compared: the untainted runs, or all if all are tainted."""
     tainted: tuple[str, ...] = ()
     """The reasons of the tainted ones, one for each."""
     made: int = 0
@@ -107,7 +107,7 @@ class Runs:
 
 
 MOST_TRIES: Final = 3
-"""Runs that are made for each one that is asked for, at most: a machine that taints more is too busy."""
+"""Maximum number of runs for each requested run: a machine that taints more is too busy."""
 
 
 def untainted_runs(first: Measured, again: Callable[[], Measured], wanted: int) -> Runs:

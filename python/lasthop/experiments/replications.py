@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lasthop import _native
-from lasthop.errors import RunError
+from lasthop.errors import InputError, RunError
 from lasthop.parallel import processors
 from lasthop.scenario import RECORD_NOTHING, Scenario, check_virtual_time
 from lasthop.stats import Spread, are_alike, spread
@@ -67,6 +67,9 @@ def replicate(scenarios: Sequence[Scenario], *, jobs: int | None = None, tick: T
 
     def finished(ended: Sequence[tuple[int, _native.Run | Exception | None]]) -> list[int]:
         for place, result in ended:
+            if isinstance(result, InputError):
+                # A mistake in a program that the scenario brings, with its own place.
+                raise result
             if isinstance(result, Exception):
                 raise RunError(f"seed {seeds[place]}: {result}") from result
             if result is not None:

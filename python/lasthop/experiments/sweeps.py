@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -20,14 +20,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lasthop import _native
 from lasthop.entry_points import entry_point
-from lasthop.errors import InputError, RunError, naming
+from lasthop.errors import InputError, naming
+from lasthop.experiments.journal import JOURNAL_FILE, Journal, Order
+from lasthop.experiments.sweep_runs import SweepRuns
 from lasthop.experiments.totals import NO_RIVALS, Rivals, fairness, rivals_of, throughput
 from lasthop.parallel import processors
 from lasthop.progress_bar import Tick, telling
 from lasthop.provenance import machine, versions
+from lasthop.results.folder import CASES_FOLDER, discard, drawings_in
 from lasthop.results.html import table_html
 from lasthop.results.summarised import plain_table
-from lasthop.scenario import RECORD_NOTHING, Given, Overrides, Scenario, check_virtual_time, scenario_of
+from lasthop.scenario import (
+    Given,
+    Overrides,
+    Scenario,
+    check_virtual_time,
+    scenario_of,
+    unread_overrides,
+)
 from lasthop.scenario.given import override_texts, renaming, toml_value
 from lasthop.stats import Spread, are_alike, spread
 
@@ -59,12 +69,16 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One point of the grid: the value on each axis, the summaries of its runs, and the flows that compete in them."""
+    """One point of the grid: the value on each axis, the summaries of its runs, and the flows that compete in them.
+
+    `scenario` is the resolved scenario of its first run.
+    """
 
     values: tuple[str, ...]
     seeds: tuple[int, ...]
     summaries: tuple[Mapping[str, Any], ...] = field(repr=False)
     rivals: Rivals = NO_RIVALS
+    scenario: Scenario | None = field(default=None, repr=False)
 
     @property
     def measures(self) -> dict[str, Spread]:
@@ -76,6 +90,10 @@ class Case:
     def deterministic(self) -> bool:
         """Whether all runs are equal, so that no random number made a difference."""
         return are_alike(self.summaries)
+
+
+Ended = Callable[[Case], None]
+"""Called with a case after its last run."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,19 +172,27 @@ class Sweep:
     def write(self, folder: str | PathLike[str]) -> None:
         """Write `sweep.json`, `sweep.parquet` and `sweep.svg` into `folder`, each whole or not at all.
 
+        Runs of cases and drawings that were made of an earlier sweep are removed.
         Raises InputError if the folder has anything but an earlier sweep, or cannot be written.
         """
         folder = Path(folder)
         check_sweep_target(folder)
         with naming(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        index = {"format": FORMAT, "versions": versions(), "machine": machine(), **self.to_json()}
+            _discard_what_was_made_of(folder)
+        grid = self.to_json()
+        for kept, case in zip(grid["cases"], self.cases, strict=True):
+            if case.scenario is not None:
+                kept["scenario"] = {"hash": case.scenario.hash, "json": case.scenario.json}
+        index = {"format": FORMAT, "versions": versions(), "machine": machine(), **grid}
         with _whole(folder / TABLE_FILE) as path:
             _native.write_table(self.table(), path)
         with _whole(folder / PICTURE_FILE) as path:
             entry_point("save-sweep")(self, path)
         with _whole(folder / INDEX_FILE) as path:
-            path.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n")
+            path.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", "utf-8", newline="\n")
+        with naming(folder):
+            (folder / JOURNAL_FILE).unlink(missing_ok=True)
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         columns = [plain_values(axis.values) for axis in self.axes]
@@ -185,16 +211,27 @@ def sweep(
     replications: int = 1,
     seed: int | None = None,
     overrides: Overrides = (),
+    allow_code: bool = False,
     jobs: int | None = None,
     tick: Tick | None = None,
+    ended: Ended | None = None,
     progress: bool = False,
+    folder: str | PathLike[str] | None = None,
+    order: Order | None = None,
 ) -> Sweep:
     """Run a scenario for every combination of the axes' values, each under `replications` seeds that start at its own.
 
     `source` is a path, a name, TOML text or a mapping, as `lasthop.run` takes it. `axes` maps keys to lists of values;
-    a text or a number alone is one value. `progress` shows a bar of finished runs, and `tick` is called with their
-    number. `jobs` is the number of parallel runs (default: the number of processors). All cases are read before the
-    first one runs. Raises InputError if one is wrong, and RunError, with the case and the seed, if a run fails.
+    a text or a number alone is one value. `allow_code` is that of `load_scenario`. `progress` shows a bar of finished
+    runs, and `tick` is called with their number; `ended` is called with each case after its last run. `jobs` is the
+    number of parallel runs (default: the number of processors). All cases are read before the first one runs.
+
+    With a `folder`, each finished run is kept there in a journal, with the `order` that its first line is to have. A
+    sweep into the folder of one that was stopped, or in which runs failed, takes the finished runs from it, and runs
+    the others. `Sweep.write` removes the journal.
+
+    Raises InputError if a case is wrong, and RunError, with the case and the seed, if a run fails: without a folder at
+    once, with one after all other runs.
 
     >>> import lasthop
     >>> lasthop.sweep("quickstart", {"links.lasthop.down.queue.limit": ["7 packets", "50 packets"]}, replications=3)
@@ -203,25 +240,43 @@ def sweep(
     if isinstance(source, Scenario):
         help = "give the path, the name, the text or the mapping that it was read from"
         raise InputError("a sweep changes keys of a file, and a resolved scenario has none", help=help)
-    grid = tuple(axes) if isinstance(axes, Sequence) else tuple(axis_of(path, values) for path, values in axes.items())
+    grid = _grid(axes)
     fixed = override_texts(overrides)
     _check_overrides(grid, fixed)
     points = list(product(*(axis.values for axis in grid)))
     _check_size(grid, len(points) * replications)
-    cases = [_scenario(source, grid, point, seed, fixed) for point in points]
+    cases = [_scenario(source, grid, point, seed, fixed, allow_code) for point in points]
+    _check_effect(cases)
     seeds = tuple(range(cases[0].seed, cases[0].seed + replications))
+
+    def case_of(place: int, summaries: Sequence[Mapping[str, Any]]) -> Case:
+        return Case(points[place], seeds, tuple(summaries), rivals_of(cases[place].specification), cases[place])
+
+    def case_ended(place: int, summaries: Sequence[Mapping[str, Any]]) -> None:
+        if ended is not None:
+            ended(case_of(place, summaries))
+
+    journal = None if folder is None else _journal(Path(folder), grid, replications, order)
     with telling(tick, progress=progress) as tell:
-        summaries = _run_all(cases, seeds, jobs or processors(), tell)
-    made = (
-        Case(
-            point,
-            seeds,
-            tuple(summaries[place * replications : (place + 1) * replications]),
-            rivals_of(case.specification),
-        )
-        for place, (point, case) in enumerate(zip(points, cases, strict=True))
-    )
-    return Sweep(cases[0].name, grid, tuple(made))
+        summaries = SweepRuns(cases, seeds, journal, tell, case_ended).run(jobs or processors())
+    return Sweep(cases[0].name, grid, tuple(case_of(place, summaries[place]) for place in range(len(cases))))
+
+
+def _grid(axes: Mapping[str, object] | Sequence[Axis]) -> tuple[Axis, ...]:
+    if isinstance(axes, Mapping):
+        return tuple(axis_of(path, values) for path, values in axes.items())
+    if isinstance(axes, str) or not all(isinstance(axis, Axis) for axis in axes):
+        help = 'give a mapping, {"hosts.server.profile": ["reno", "cubic"]}'
+        raise InputError(f"axes is {axes!r}, and no mapping of keys to values", key="axes", help=help)
+    return tuple(axes)
+
+
+def _journal(folder: Path, grid: Sequence[Axis], replications: int, order: Order | None) -> Journal:
+    check_sweep_target(folder)
+    runs = replications
+    for axis in grid:
+        runs *= len(axis.values)
+    return Journal(folder, {"axes": [asdict(axis) for axis in grid], "runs": runs, **(order or {})})
 
 
 def _check_overrides(grid: Sequence[Axis], overrides: Iterable[str]) -> None:
@@ -233,12 +288,26 @@ def _check_overrides(grid: Sequence[Axis], overrides: Iterable[str]) -> None:
             raise InputError(f"{path} is varied by --sweep as well", key="--set", help="give it in one of the two")
 
 
+def _check_effect(cases: Sequence[Scenario]) -> None:
+    """Raise InputError if a case needs real time, or if what is set or varied is read in none of the cases."""
+    for case in cases:
+        check_virtual_time(case)
+    unread = {error.key: error for error in unread_overrides(cases[0])}
+    for case in cases[1:]:
+        if not unread:
+            return
+        still = {error.key for error in unread_overrides(case)}
+        unread = {key: error for key, error in unread.items() if key in still}
+    for error in unread.values():
+        raise error
+
+
 def read_sweep_index(folder: Path) -> Mapping[str, Any]:
     """Read `sweep.json` of a sweep's folder. Raises InputError if it is damaged or has another format."""
     path = folder / INDEX_FILE
     try:
         with naming(path):
-            index: Mapping[str, Any] = json.loads(path.read_text())
+            index: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise InputError(f"is damaged: {error}", file=str(path), help="run the sweep again") from error
     if index.get("format") != FORMAT:
@@ -247,7 +316,7 @@ def read_sweep_index(folder: Path) -> Mapping[str, Any]:
 
 
 def axis_of(path: str, values: object) -> Axis:
-    """Return an axis; values that are not strings are written as TOML. A string, or what is not iterable, is one."""
+    """Return an axis; values other than strings are written as TOML. A string, or a single value, is one value."""
     several = values if isinstance(values, Iterable) and not isinstance(values, str | Mapping) else (values,)
     texts = tuple(value if isinstance(value, str) else toml_value(value) for value in several)
     if not texts:
@@ -280,7 +349,7 @@ def parse_axis(text: str) -> Axis:
 
 
 def measured(summary: Mapping[str, Any], rivals: Rivals = NO_RIVALS) -> dict[str, float]:
-    """Return the measures of a run over all its flows, without those that it does not have.
+    """Return the measures of a run over all its flows, without missing measures.
 
     The throughput is of all flows over one period (`totals.period_of`), the fairness that of `rivals`.
     """
@@ -296,6 +365,7 @@ def measured(summary: Mapping[str, Any], rivals: Rivals = NO_RIVALS) -> dict[str
     }
     for key in ("delay_mean_s", "delay_p95_s", "transfer_mean_s", "frame_loss"):
         found[key] = max((flow[key] for flow in flows if flow.get(key) is not None), default=None)
+    found["mos"] = min((flow["mos"] for flow in flows if flow.get("mos") is not None), default=None)
     found["queue_mean"] = max(
         (link["queue_mean"] for link in links if link.get("queue_mean") is not None), default=None
     )
@@ -330,43 +400,41 @@ def _check_size(grid: Sequence[Axis], runs: int) -> None:
 
 
 def _scenario(
-    source: Given, grid: Sequence[Axis], point: Sequence[str], seed: int | None, overrides: tuple[str, ...]
+    source: Given,
+    grid: Sequence[Axis],
+    point: Sequence[str],
+    seed: int | None,
+    overrides: tuple[str, ...],
+    allow_code: bool,
 ) -> Scenario:
     varied = [f"{axis.path}={value}" for axis, value in zip(grid, point, strict=True)]
     with renaming({f"--set {text}": f"axis {text}" for text in varied}):
-        return scenario_of(source, overrides=[*overrides, *varied], seed=seed)
-
-
-def _run_all(cases: Sequence[Scenario], seeds: Sequence[int], jobs: int, tick: Tick) -> list[Mapping[str, Any]]:
-    for case in cases:
-        check_virtual_time(case)
-    runs = [(place, seed) for place in range(len(cases)) for seed in seeds]
-    summaries: dict[int, Mapping[str, Any]] = {}
-
-    def finished(ended: Sequence[tuple[int, _native.Run | Exception | None]]) -> list[int]:
-        for place, result in ended:
-            if isinstance(result, Exception):
-                case, seed = runs[place]
-                raise RunError(f"{', '.join(cases[case].overrides)}, seed {seed}: {result}") from result
-            if result is not None:
-                summaries[place] = json.loads(result.summary_json)
-        tick(len(summaries), len(runs))
-        return []
-
-    _native.run_batch([(case.json, RECORD_NOTHING) for case in cases], runs, jobs, finished)
-    return [summaries[place] for place in range(len(runs))]
+        return scenario_of(source, overrides=[*overrides, *varied], seed=seed, allow_code=allow_code)
 
 
 def check_sweep_target(folder: Path) -> None:
     """Raise InputError unless `folder` is free, empty, or holds an earlier sweep."""
     if folder.exists() and not folder.is_dir():
         raise InputError("is a file, not a folder", file=str(folder), help="name a new folder with --out")
-    if folder.is_dir() and not {path.name for path in folder.iterdir()} <= FILES | PARTIAL:
+    if folder.is_dir() and not {path.name for path in folder.iterdir()} <= _names_of_ours(folder):
         raise InputError(
             "has files that are not a sweep's, so it is left alone",
             file=str(folder),
             help="name a new or empty folder with --out",
         )
+
+
+def _names_of_ours(folder: Path) -> frozenset[str]:
+    """Return the names that a sweep's folder may have: its files, the runs of its cases, and drawings of them."""
+    return FILES | PARTIAL | {CASES_FOLDER} | {path.name for path in drawings_in(folder)}
+
+
+def _discard_what_was_made_of(folder: Path) -> None:
+    """Remove the runs of cases, and the drawings, that were made of an earlier sweep."""
+    for drawing in drawings_in(folder):
+        drawing.unlink()
+    for run in (folder / CASES_FOLDER).glob("*/"):
+        discard(run)
 
 
 @contextmanager
@@ -378,6 +446,6 @@ def _whole(path: Path) -> Iterator[Path]:
         partial.replace(path)
 
 
-FILES: Final = frozenset({INDEX_FILE, TABLE_FILE, PICTURE_FILE})
+FILES: Final = frozenset({INDEX_FILE, TABLE_FILE, PICTURE_FILE, JOURNAL_FILE})
 PARTIAL: Final = frozenset(f".{name}.partial" for name in FILES)
-"""Files of a sweep, and those that a killed sweep can leave."""
+"""Files of a sweep, including files that a killed sweep can leave."""

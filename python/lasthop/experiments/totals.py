@@ -1,4 +1,4 @@
-"""Totals over the flows of a run: their throughput over one period, and its fairness among those that compete.
+"""Totals over the flows of a run: their throughput over one period, and its fairness among competing flows.
 
 Flows compete if they send as much as they can (a bulk transfer; a call does not) and share a link or a cell.
 """

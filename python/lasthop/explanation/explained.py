@@ -1,23 +1,41 @@
-"""The explained connections of a result, as `lasthop explain` prints them."""
+"""The explained connections of a result, as `lasthop explain` prints them. The native module tells the story."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any
 
+from lasthop import _native
 from lasthop.errors import InputError
-from lasthop.explanation.causes import Cause, causes
-from lasthop.explanation.connection import Connection, connections
-from lasthop.explanation.story import Event, story
-from lasthop.explanation.time_shares import TimeShare, time_shares
-from lasthop.plots.source import ReadOnce, Source
+from lasthop.explanation.event import Event
+from lasthop.explanation.tables import subject_of, viewed_tables
+from lasthop.explanation.time_share import TimeShare
+from lasthop.plots.flow import choose_flow, flow_names
+from lasthop.plots.source import Source
 from lasthop.results import open_run
+from lasthop.results.damage import telling_damage
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Retransmissions with the same trigger, verdict and origin. `needed` is None if it cannot be known."""
+
+    trigger: str
+    needed: bool | None
+    why: str
+    origin: str
+    copies: int
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One connection: its events in order of time, the causes of its retransmissions, and its shares of time."""
+    """One connection: its events in order of time, the causes of its retransmissions, and its shares of time.
+
+    `facts` are sentences on the whole of a connection that was captured.
+    """
 
     flow: str
     connection: int
@@ -26,6 +44,7 @@ class Explanation:
     events: tuple[Event, ...]
     causes: tuple[Cause, ...]
     time_shares: tuple[TimeShare, ...]
+    facts: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as a JSON object."""
@@ -51,22 +70,25 @@ def explain(source: Source | str | PathLike[str], flow: str | None = None) -> li
             f"the explanation of a run needs its table 'segments', which is not there (there are: {recorded})",
             help='run it again with --set \'record.tables=["segments", "tcp", "packets"]\'',
         )
-    read = source if isinstance(source, ReadOnce) else ReadOnce(source)
-    found = [_explained(read, connection) for connection in connections(read, flow)]
-    if not found:
+    with telling_damage(source):
+        if flow is not None:
+            choose_flow(flow_names(source), flow)
+        told = json.loads(_native.explanations(viewed_tables(source), flow, subject_of(source)))
+    if not told:
         raise InputError(
             "there is no TCP connection to explain", help="datagrams have no retransmissions; see `lasthop plot`"
         )
-    return found
+    return [_explanation(each) for each in told]
 
 
-def _explained(source: Source, connection: Connection) -> Explanation:
+def _explanation(told: Mapping[str, Any]) -> Explanation:
     return Explanation(
-        flow=connection.flow,
-        connection=connection.number,
-        start=connection.first_seen,
-        end=connection.last_seen,
-        events=tuple(story(connection)),
-        causes=tuple(causes(connection)),
-        time_shares=tuple(time_shares(source, connection)),
+        flow=told["flow"],
+        connection=told["connection"],
+        start=told["start"],
+        end=told["end"],
+        events=tuple(Event(**{**event, "packets": tuple(event["packets"])}) for event in told["events"]),
+        causes=tuple(Cause(**cause) for cause in told["causes"]),
+        time_shares=tuple(TimeShare(**share) for share in told["time_shares"]),
+        facts=tuple(told["facts"]),
     )

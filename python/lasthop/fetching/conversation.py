@@ -10,24 +10,26 @@ import ssl
 from pathlib import Path
 from typing import Any
 
+from lasthop.fetching.limits import FRAMING, LARGEST_HEAD, LimitedStream, LimitError, Limits
 from lasthop.fetching.target import Target
 
 _PIECE = 65_536
 
 
-def converse(descriptor: int, target: Target, timeout_s: float, folder: Path) -> None:
+def converse(descriptor: int, target: Target, limits: Limits, folder: Path) -> None:
     """Request the target, and write the body into `folder`, with status and headers, or the error, in `answer.json`.
 
-    `descriptor` is a connected stream socket, which is closed at the end. `timeout_s` is the longest wait for the next
-    byte. No exception is raised.
+    `descriptor` is a connected stream socket, which is closed at the end. An answer beyond `limits` is an error. The
+    body is written as it came: compressed ones are neither asked for nor unpacked. No exception is raised.
     """
     answer: dict[str, Any] = {}
     try:
         with socket.socket(fileno=descriptor) as plain:
-            plain.settimeout(timeout_s)
-            _ask(_secured(plain, target), target, folder / "body", answer)
+            plain.settimeout(min(limits.silence_s, limits.time_s))
+            with _secured(plain, target) as stream:
+                _ask(stream, target, limits, folder / "body", answer)
     except TimeoutError:
-        answer["error"] = f"no byte arrived for {timeout_s:g} s"
+        answer["error"] = f"no byte arrived for {limits.silence_s:g} s"
     except ssl.SSLCertVerificationError as error:
         answer["error"] = f"the server's certificate is refused: {error.verify_message}"
     except http.client.IncompleteRead as error:
@@ -56,10 +58,13 @@ def _secured(plain: socket.socket, target: Target) -> socket.socket:
     return ssl.create_default_context().wrap_socket(plain, server_hostname=target.host)
 
 
-def _ask(stream: socket.socket, target: Target, body: Path, answer: dict[str, Any]) -> None:
+def _ask(stream: socket.socket, target: Target, limits: Limits, body: Path, answer: dict[str, Any]) -> None:
+    limited = LimitedStream(stream, LARGEST_HEAD, limits.time_s, limits.silence_s)
+    limited.too_long += " (--max-time)"
     connection = http.client.HTTPConnection(target.host, target.port)
     connection.default_port = {"http": 80, "https": 443}[target.scheme]
-    connection.sock = stream
+    # It uses no other methods of a socket than those of a limited stream.
+    connection.sock = limited
     # Only the measured connection is used: the client must not open another one.
     connection.auto_open = 0
     headers = {"Accept-Encoding": "identity", "Connection": "close", "User-Agent": "lasthop"}
@@ -67,13 +72,18 @@ def _ask(stream: socket.socket, target: Target, body: Path, answer: dict[str, An
     response = connection.getresponse()
     _check_length(response)
     answer.update(status=response.status, reason=response.reason, location=response.getheader("Location"))
+    too_large = f"the body has more than {limits.size} bytes (--max-size)"
+    if (response.length or 0) > limits.size:
+        raise LimitError(too_large)
+    limited.allow(LARGEST_HEAD + FRAMING * limits.size, too_large)
     answer["length_known"] = response.length is not None or response.chunked
     digest, length = hashlib.sha256(), 0
     with body.open("wb") as file:
         while piece := response.read(_PIECE):
             digest.update(piece)
             length += file.write(piece)
+            if length > limits.size:
+                raise LimitError(too_large)
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
     answer.update(bytes=length, sha256=digest.hexdigest())
-    stream.close()

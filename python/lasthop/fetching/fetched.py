@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lasthop.errors import InputError, RunError
+from lasthop.fetching.limits import DEFAULT_LIMITS, Limits
 from lasthop.fetching.scenarios import RECORDS, client_scenario
 from lasthop.fetching.target import Target
 from lasthop.real_time.live import remove_left_folders, run_child
@@ -28,13 +29,13 @@ REDIRECTIONS = (301, 302, 303, 307, 308)
 
 @dataclass(frozen=True)
 class Way:
-    """The path to the server: links, the program at their far end, overrides, and the longest wait for a byte."""
+    """The path to the server: links, the program at their far end and overrides; and the limits of its answer."""
 
     links: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     overrides: tuple[str, ...] = ()
     seed: int | None = None
-    timeout_s: float = 60.0
+    limits: Limits = DEFAULT_LIMITS
 
     @property
     def name(self) -> str:
@@ -124,7 +125,7 @@ def fetch_once(
             "server": target.address(),
             "outside": list(way.outside),
             "links": way.name,
-            "timeout_s": way.timeout_s,
+            "limits": asdict(way.limits),
             "announces": announces,
             "folder": None if folder is None else str(folder.absolute()),
             "parent": os.getpid(),

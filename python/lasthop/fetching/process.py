@@ -9,6 +9,7 @@ from typing import Any
 
 from lasthop import _native
 from lasthop.fetching.conversation import converse
+from lasthop.fetching.limits import Limits
 from lasthop.fetching.target import Target
 from lasthop.real_time.process import carry_out, stop_when_orphaned, write_result
 
@@ -20,14 +21,14 @@ def main(exchange: Path) -> int:
 
 
 def _fetch(exchange: Path, request: dict[str, Any]) -> None:
-    target = Target(**request["target"])
+    target, limits = Target(**request["target"]), Limits(**request["limits"])
     run, connection = _native.fetch(
         request["scenario"],
         request["server"],
         target.port,
         request["outside"],
         request["links"],
-        lambda descriptor: converse(descriptor, target, request["timeout_s"], exchange),
+        lambda descriptor: converse(descriptor, target, limits, exchange),
         _say if request["announces"] else lambda _line: None,
         stop_when_orphaned(request["parent"]),
     )

@@ -13,7 +13,7 @@ RECORDS: Final = """[record]
 tables = ["packets", "segments", "queue", "tcp"]
 captures = ["server", "client"]
 """
-"""What a kept result records, as TOML."""
+"""Records of a kept result, as TOML."""
 
 _KERNEL: Final = 'profile = "linux-6", stack = "kernel"'
 

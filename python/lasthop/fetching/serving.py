@@ -9,8 +9,13 @@ import socket
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
+from lasthop.fetching.limits import LARGEST_REQUEST, LimitedStream, LimitError
+
 SILENCE_S = 60.0
-"""Longest wait for a byte of a client's request, in seconds."""
+"""Longest wait for a byte of a client's request, and for a slow reader to take 4096 bytes, in seconds."""
+
+LONGEST_S = 86_400.0
+"""Longest connection, in seconds: a day."""
 
 
 def path_of(file: Path) -> str:
@@ -25,12 +30,12 @@ def answer(descriptor: int, file: Path) -> None:
         served = file
 
     with socket.socket(fileno=descriptor) as stream:
-        stream.settimeout(SILENCE_S)
+        limited = LimitedStream(stream, LARGEST_REQUEST, LONGEST_S, SILENCE_S)
         try:
             # There is no server object, and the handler uses none.
-            Handler(stream, ("", 0), None)  # type: ignore[arg-type]
-        except OSError:
-            # The client has gone; the report of its connection says so.
+            Handler(limited, ("", 0), None)  # type: ignore[arg-type]
+        except (OSError, LimitError):
+            # The client has gone, or its request has no end; the report of its connection says so.
             return
 
 

@@ -71,8 +71,19 @@ def target_of(url: str) -> Target:
 
 
 def redirected(target: Target, location: str) -> Target:
-    """Return the target of a redirection, whose `location` may be relative."""
-    return target_of(urljoin(target.url, location))
+    """Return the target of a redirection, whose `location` may be relative.
+
+    Raises RunError if it cannot be fetched: a server of elsewhere leads neither to this machine's loopback nor to the
+    far end of the links.
+    """
+    try:
+        led_to = target_of(urljoin(target.url, location))
+        led_to.address()
+    except (InputError, ValueError) as error:
+        raise RunError(f"{target.url} redirects to {location!r}: {error}") from error
+    if led_to.is_far_end and not target.is_far_end:
+        raise RunError(f"{target.url} redirects to {location!r}, the far end of the links")
+    return led_to
 
 
 def _is_ipv6(host: str) -> bool:

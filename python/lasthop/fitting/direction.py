@@ -25,10 +25,15 @@ VARIES: Final = 0.2
 """Spread of the middle 80 % of blocks, as a share of the rate, above which the rate counts as varying."""
 EXACT: Final = 0.02
 """Spread of the middle half of all pairs, as a share of the rate, within which their median is the rate."""
+LEAST_GAP: Final = 1e-6
+"""Seconds below which two packets arrived at once, as those of one radio block do: their gap shows no rate."""
 MARKED: Final = 10.0
 """Log-likelihood ratio above which losses are taken to depend on the queue's length."""
 SURELY_NOT_FULL: Final = 0.7
 """Share of the queue's limit below which a loss is not a queue drop."""
+BUSY: Final = 0.8
+"""Least share of the time in which packets wait on a way whose varying rate they show. Below it, they wait for grants,
+frames or repairs as well, and how fast the way would be under load is not known."""
 STEP: Final = 0.1
 """Least length of a step of a varying rate, in seconds."""
 NORMAL_95: Final = 1.96
@@ -50,11 +55,13 @@ class Figure:
 class Direction:
     """One direction of a link. Rates in bit/s, times in seconds, the queue's limit in waiting packets.
 
-    `rate` is None if no packets queued, `queue` if the queue was never full. `steps` are the times and rates of a
-    varying rate. `spikes` are (start, length) of pauses in which no packet arrived although packets waited.
+    `rate` is None if no packets queued, or if they waited for other reasons than the rate, which is `at_least` then;
+    `queue` is None if the queue was never full. `steps` are the times and rates of a varying rate. `spikes` are (start,
+    length) of pauses in which no packet arrived although packets waited.
     """
 
     rate: Figure | None
+    at_least: float | None
     steps: tuple[tuple[float, float], ...]
     delay: Figure
     queue: Figure | None
@@ -67,11 +74,17 @@ class Direction:
     reordering_delay: tuple[float, float]
 
 
-def fit_direction(passage: Passage) -> Direction:
-    """Estimate one direction from the packets that crossed it."""
+def fit_direction(passage: Passage, *, is_bulk: bool = True) -> Direction:
+    """Estimate one direction from the packets that crossed it: those of a bulk transfer, or its acknowledgments.
+
+    Acknowledgments fill no way whose rate varies, so that such a rate is not known.
+    """
     arrived, delays, size = passage.fastest
     backlog = _Backlog(passage, float(delays.min()))
     rate, steps, spikes = _rate(backlog)
+    at_least = None
+    if rate and steps and (backlog.busy < BUSY or not is_bulk):
+        at_least, rate, steps, spikes = rate.value, None, (), ()
     seconds_per_byte = 8.0 / rate.value if rate else 0.0
     own = delays - size * seconds_per_byte
     if steps:
@@ -89,6 +102,7 @@ def fit_direction(passage: Passage) -> Direction:
     reordering, extra = _reordering(passage, seconds_per_byte)
     return Direction(
         rate=rate,
+        at_least=at_least,
         steps=steps,
         delay=delay,
         queue=queue,
@@ -114,6 +128,9 @@ class _Backlog:
         self.at = passage.arrived[first][chosen]
         self.bits = 8.0 * (whole[second] - whole[first])[chosen]
         self.gap = gap[chosen]
+        span = float(np.ptp(passage.arrived[second])) if len(second) else 0.0
+        self.busy = float(self.gap.sum()) / span if span > 0 else 0.0
+        """Share of the time in which a packet waited for the one before it."""
 
 
 def _rate(backlog: _Backlog) -> tuple[Figure | None, tuple[tuple[float, float], ...], tuple[tuple[float, float], ...]]:
@@ -135,7 +152,7 @@ def _rate(backlog: _Backlog) -> tuple[Figure | None, tuple[tuple[float, float], 
     low, middle, high = np.percentile(rates, (10, 50, 90))
     error = NORMAL_95 * 1.2533 * float(np.std(rates)) / sqrt(len(rates))
     quarter, median, three_quarters = np.percentile(bits / np.maximum(gap, 1e-9), (25, 50, 75))
-    if three_quarters - quarter <= EXACT * median:
+    if float(np.median(gap)) >= LEAST_GAP and three_quarters - quarter <= EXACT * median:
         # Half of all pairs agree: the rest is not due to the link.
         middle, error = median, float(three_quarters - quarter)
         low = high = middle

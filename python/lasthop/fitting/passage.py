@@ -31,7 +31,7 @@ class Passage:
 
     @cached_property
     def late(self) -> Bools:
-        """Whether each packet arrived after one that was sent later."""
+        """Whether each packet arrived after a packet that was sent later."""
         times = np.where(np.isnan(self.arrived), np.inf, self.arrived)
         behind = np.append(np.minimum.accumulate(times[::-1])[::-1][1:], np.inf)
         late: Bools = ~np.isnan(self.arrived) & (self.arrived > behind)

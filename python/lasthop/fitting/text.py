@@ -9,6 +9,8 @@ from lasthop.fitting.link import Fit
 
 ROOM: Final = 10
 """Limit of a queue that was never full, as a multiple of its longest length."""
+LEAST_DELAY: Final = 1e-6
+"""Least delay of reordered packets in seconds: below it, the text of a delay is zero, which reorders nothing."""
 LEAST_BACK_RATE: Final = 10e6
 """Rate in bit/s of a reverse direction without queued packets, unless the other direction was faster."""
 
@@ -16,9 +18,8 @@ LEAST_BACK_RATE: Final = 10e6
 def scenario_text(fit: Fit, profile: str, name: str = "my-link") -> str:
     """Return the link with the capture's transfer over it, as the TOML text of a scenario that runs."""
     sender, receiver = fit.view.ends[fit.view.bulk_sender], fit.view.ends[1 - fit.view.bulk_sender]
-    seen = "captures of both ends" if fit.backward else "a capture of the sender's end"
     return f"""\
-# A link fitted to {seen}: {sender} sent to {receiver}, {fit.seconds:.1f} s.
+# A link fitted to what {fit.seen_from} saw: {sender} sent to {receiver}, {fit.seconds:.1f} s.
 # Look at another TCP, or another queue, on the same link:
 #   lasthop run {name}.toml --set hosts.server.profile=linux-6-bbr
 #   lasthop run {name}.toml --set links.lasthop.down.queue.discipline=fq-codel
@@ -62,15 +63,27 @@ def _up(fit: Fit) -> str:
     if one is None:
         assumed = f'rate = "{_bits(least)}"  # assumed: a capture of the sender alone does not show this way\n'
         return "[links.up]\n" + assumed + _delay(fit.forward.delay, 0.5, "; the other half")
-    rate = (
-        _rate(one)
-        if one.rate
-        else f'rate = "{_bits(least)}"  # no queue on this way: it was no narrower than its load\n'
+    return (
+        "[links.up]\n"
+        + (_rate(one) if one.rate else _assumed_rate(one, least))
+        + _delay(one.delay, 1.0, "")
+        + _troubles(one)
+        + _queue(one)
+        + _tables(one, "up")
     )
-    return "[links.up]\n" + rate + _delay(one.delay, 1.0, "") + _troubles(one) + _queue(one) + _tables(one, "up")
+
+
+def _assumed_rate(one: Direction, rate: float) -> str:
+    """Return the key of a rate that the packets of a way do not show."""
+    why = "no packet queued on this way"
+    if one.at_least is not None:
+        why = f"never filled: its packets waited for grants or repairs as well; at least {_bits(one.at_least)}"
+    return f'rate = "{_bits(rate)}"  # assumed, not measured: {why}\n'
 
 
 def _rate(one: Direction) -> str:
+    if one.at_least is not None:
+        return _assumed_rate(one, max(one.at_least, LEAST_BACK_RATE))
     if one.rate is None:
         return "# No packet queued: the rate is not known, and transmission takes no time.\n"
     spread = f"{_bits(one.rate.low)} to {_bits(one.rate.high)}"
@@ -104,8 +117,10 @@ def _troubles(one: Direction) -> str:
     if one.loss.value > 0:
         interval = f"{one.loss.low:.2g} to {one.loss.high:.2g}"
         text += f'errors = {{ effect = "drop", probability = {one.loss.value:.3g} }}  # {interval}; {_sure(one.loss)}\n'
-    if one.reordering:
-        mean, deviation = one.reordering_delay
+    mean, deviation = one.reordering_delay
+    if one.reordering and mean < LEAST_DELAY:
+        text += "# Packets were overtaken, but by less than a microsecond: that is left out.\n"
+    elif one.reordering:
         delay = f'"{_seconds(mean)}"'
         if deviation > 0.2 * mean:
             delay = f'{{ normal = {{ mean = "{_seconds(mean)}", deviation = "{_seconds(deviation)}" }} }}'

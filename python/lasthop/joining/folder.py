@@ -21,6 +21,7 @@ from lasthop.joining.views import NONE, Ints, positions
 from lasthop.results import RunResult, open_run
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import write_index
+from lasthop.selection import Selection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +49,8 @@ def joined_to_folder(found: Sequence[Analysis], joined: Sequence[Joined], folder
         raise InputError("have no connection in common", file=files, help=help)
     reports = {one.path: one.report for one in found}
     with whole_folder(folder) as partial:
-        read = cache(lambda capture: _segments(capture, partial))
+        chosen = {one.path: one.chosen for one in found}
+        read = cache(lambda capture: _segments(chosen[capture], partial))
         parts = [_Part(one, joined[0].near.capture, read(one.near.capture), reports) for one in joined]
         origin = min(part.first for part in parts)
         _write([row for part in parts for row in part.segments()], origin, _SEGMENT_TIMES, partial / SEGMENTS_FILE)
@@ -215,12 +217,12 @@ def _passage(
     }
 
 
-def _segments(capture: Path, partial: Path) -> dict[int, Row]:
-    """Return the rows of the table `segments` of a capture, by the index of the packet in the capture."""
+def _segments(chosen: Selection, partial: Path) -> dict[int, Row]:
+    """Return the rows of the table `segments` of a capture, by the number of the frame."""
     import pyarrow.parquet as pq
 
     path = partial / SEGMENTS_FILE
-    _native.analyze(capture, path)
+    _native.analyze(chosen, path)
     rows = pq.read_table(path).to_pylist()
     path.unlink()
     return {row["packet"]: row for row in rows}

@@ -145,7 +145,7 @@ def _join_points(group: Sequence[View], clocks: Choice) -> Joined | None:
 
 
 def join_two(near: View, far: View, clocks: Choice = "auto") -> Joined:
-    """Join two views; `near` is the one nearer to the sender."""
+    """Join two views; `near` is the view closer to the sender."""
     side = near.bulk_sender
     start = int(near.time.min())
     rows_there, there, extra_there = arrivals(near, far, side)

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lasthop import _native
-from lasthop.analysis import analyze
+from lasthop.analysis import analyze_selection
 from lasthop.results.run import arrow_table
+from lasthop.selection import Selection, select
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -28,16 +29,17 @@ class View:
     """The packets of one connection at one point, in the order in which they passed, as arrays of equal length.
 
     `seq` and `ack` are raw; `position` is the offset of the first byte in the sender's stream, which does not wrap at
-    4 GB. The offsets of both points of a connection agree if both captures have its beginning.
+    4 GB. The offsets of both points of a connection agree if both captures have its beginning. `packet` has the numbers
+    of the frames, `report` what the analysis of the capture says of the connection.
     """
 
     capture: Path
+    report: Mapping[str, Any]
     ends: tuple[str, str]
     bulk_sender: int
     rtt_min_s: float | None
     time: Ints
     packet: Ints
-    """The indices of the packets in the capture."""
     from_opener: Bools
     size: Ints
     seq: Ints
@@ -56,16 +58,17 @@ class View:
         return np.flatnonzero(self.from_opener == (side == 0))
 
 
-def views_of(capture: str | Path) -> list[View]:
+def views_of(capture: str | Path | Selection) -> list[View]:
     """Return the TCP connections of a capture, one view for each point. Raises InputError as `analyze` does."""
-    report = analyze(capture).report
-    table = arrow_table(_native.capture_packets(capture))
+    chosen = capture if isinstance(capture, Selection) else select([capture])
+    report = analyze_selection(chosen).report
+    table = arrow_table(_native.capture_packets(chosen))
     columns = {name: _array(table.column(name)) for name in _NUMBERS}
     texts = {name: table.column(name).to_pylist() for name in ("sack", "kind", "needless")}
     order = np.argsort(columns["connection"], kind="stable")
     bounds = np.searchsorted(columns["connection"][order], np.arange(len(report["connections"]) + 1))
     return [
-        _view(Path(capture), connection, columns, texts, np.sort(order[bounds[place] : bounds[place + 1]]))
+        _view(chosen.files[0], connection, columns, texts, np.sort(order[bounds[place] : bounds[place + 1]]))
         for place, connection in enumerate(report["connections"])
     ]
 
@@ -96,6 +99,7 @@ def _view(
     own = {name: values[rows] for name, values in columns.items()}
     return View(
         capture=capture,
+        report=connection,
         ends=(hosts[0], hosts[1]),
         bulk_sender=bulk,
         rtt_min_s=connection["senders"][bulk]["rtt_min_s"],
@@ -117,7 +121,7 @@ def _view(
 
 
 def positions(numbers: Ints) -> Ints:
-    """Return 32-bit numbers as offsets in a stream that does not wrap, each the one nearest to its predecessor."""
+    """Return 32-bit numbers as offsets in a stream that does not wrap, each nearest to its predecessor."""
     if not len(numbers):
         return numbers
     steps = np.diff(numbers)

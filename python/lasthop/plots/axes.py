@@ -1,4 +1,4 @@
-"""What pictures over time share: the axes of time and of bytes, the title, the marks of timeouts."""
+"""Common parts of pictures over time: the axes of time and of bytes, the title, the marks of timeouts."""
 
 from __future__ import annotations
 
@@ -107,12 +107,12 @@ def mark_timeouts(axes: Axes, timeouts: Timeouts, span: Span) -> None:
 
 
 def room_for_labels(timeouts: Timeouts, span: Span) -> float:
-    """The points that the names of the timeouts in `span` take above the picture."""
+    """Height above the picture of the names of the timeouts in `span`, in points."""
     return LABEL_PT if len(timeouts.within(span).time) else 0.0
 
 
 def _apart(times: Floats, gap: float) -> list[int]:
-    """The rows, in the order of their times, that lie at least `gap` after the last one taken."""
+    """The rows, in the order of their times, that lie at least `gap` after the previous selected row."""
     taken: list[int] = []
     for row in np.argsort(times, kind="stable"):
         if not taken or times[row] - times[taken[-1]] >= gap:

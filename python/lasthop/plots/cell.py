@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from lasthop.errors import InputError
 from lasthop.plots import style
+from lasthop.plots.axes import set_title
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
 
@@ -34,7 +35,10 @@ def draw(source: Source, view: View) -> Figure:
     axes = figure.add_subplot()
     _draw_sites(axes, column["site_x_m"][first], column["site_y_m"][first])
     scale, greatest = None, float(rate[first].max())
-    for of_kind, marker, words in ((first & calls, "s", "call"), (first & ~calls, "o", "web and others")):
+    for of_kind, marker, words in (
+        (first & calls, "s", "call"),
+        (first & ~calls, "o", "other user" if calls.any() else "user"),
+    ):
         if of_kind.any():
             x, y = column["x_m"][of_kind] / KBIT, column["y_m"][of_kind] / KBIT
             scale = axes.scatter(
@@ -45,9 +49,8 @@ def draw(source: Source, view: View) -> Figure:
     axes.set_aspect("equal")
     axes.set_xlabel("East of the first site (km)")
     axes.set_ylabel("North (km)")
-    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.08), ncols=3)
-    if view.title is not None:
-        axes.set_title(view.title)
+    set_title(axes, view, source, "users of the shared channel")
+    style.legend_below(figure, [axes])
     return figure
 
 

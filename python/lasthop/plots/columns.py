@@ -17,13 +17,16 @@ Texts = npt.NDArray[np.object_]
 
 Rows = npt.NDArray[np.int64]
 
-Encoding = tuple[npt.NDArray[np.int64], list[str]]
+Encoding = tuple[Rows, Texts]
+
+NULL = -1
+"""The place of no text."""
 
 NANOSECONDS_PER_SECOND = 1e9
 
 
 class TableColumns(Protocol):
-    """What is read of a table: an Arrow table, or one in its file."""
+    """Source of a table: an Arrow table, or a table in its file."""
 
     @property
     def num_rows(self) -> int:
@@ -85,7 +88,8 @@ class Columns:
     def texts(self, column: str) -> Texts:
         """A text per row; empty where it is null."""
         places, texts = self._encoded(column)
-        return np.array([*texts, ""], dtype=np.object_)[places]
+        named: Texts = texts[places]
+        return named
 
     def flags(self, column: str) -> Booleans:
         """Yes or no per row; no where it is null."""
@@ -93,22 +97,35 @@ class Columns:
         return flags
 
     def known(self, column: str) -> Booleans:
-        """Where the column is not null."""
+        """The rows in which the column is not null."""
         known: Booleans = self._chosen(self._once("known", column, lambda values: _valid(_one_chunk(values))))
         return known
 
     def among(self, column: str, texts: Collection[str]) -> Booleans:
-        """Where a column has one of the texts."""
-        places, there = self._encoded(column)
-        return np.array([text in texts for text in [*there, ""]], dtype=np.bool_)[places]
+        """The rows in which a column has one of the texts."""
+        places, _ = self._encoded(column)
+        known = self._places(column)
+        wanted = [known[text] for text in set(texts) if text in known] + ([NULL] if "" in texts else [])
+        if len(wanted) > 1:
+            return np.isin(places, wanted)
+        found: Booleans = places == wanted[0] if wanted else np.zeros(len(places), dtype=np.bool_)
+        return found
 
     def where(self, rows: Booleans) -> Columns:
         """Only the rows that are marked."""
         return self._of(np.flatnonzero(rows) if self._rows is None else self._rows[rows])
 
+    def at(self, row: int) -> Columns:
+        """Only the row at a place."""
+        return self._of(np.array([row]) if self._rows is None else self._rows[row : row + 1])
+
     def equal(self, column: str, text: str) -> Columns:
-        """Only the rows that have `text` in `column`."""
-        return self.where(self.among(column, (text,)))
+        """Only the rows that have `text` in `column`; in a whole table, without a look at the other rows."""
+        if self._rows is not None or not text:
+            return self.where(self.among(column, (text,)))
+        place = self._places(column).get(text)
+        order, bounds = self._order(column)
+        return self._of(order[:0] if place is None else order[bounds[place] : bounds[place + 1]])
 
     def groups(self, column: str) -> list[Booleans]:
         """The rows of each number in a column, in one go where there is no such column."""
@@ -120,8 +137,13 @@ class Columns:
     def distinct(self, column: str) -> list[str]:
         """The texts of a column, each once, in the order in which they come first."""
         places, texts = self._encoded(column)
-        named = [*texts, ""]
-        return list(dict.fromkeys(named[place] for place in places[np.sort(np.unique(places, return_index=True)[1])]))
+        return list(dict.fromkeys(texts[places[np.sort(np.unique(places, return_index=True)[1])]].tolist()))
+
+    def pairs(self, first: str, second: str) -> list[tuple[str, str]]:
+        """The texts of two columns, each pair once, in the order in which they come first."""
+        (one, texts), (other, more) = self._encoded(first), self._encoded(second)
+        _, rows = np.unique(one.astype(np.int64) * len(more) + other, return_index=True)
+        return [(texts[one[row]], more[other[row]]) for row in np.sort(rows).tolist()]
 
     def _of(self, rows: Rows) -> Columns:
         chosen = Columns(self.name, self._table)
@@ -132,9 +154,26 @@ class Columns:
         return values if self._rows is None else values[self._rows]
 
     def _encoded(self, column: str) -> Encoding:
-        """The place of each row's text among the texts of a column, −1 where it is null, and these texts."""
+        """The place of each row's text among the texts of a column, −1 where it is null, and these, the last empty."""
         places, texts = self._once("texts", column, _encoded)
         return self._chosen(places), texts
+
+    def _places(self, column: str) -> dict[str, int]:
+        """The place of each distinct text of a column."""
+        if ("places", column) not in self._decoded:
+            _, texts = self._once("texts", column, _encoded)
+            self._decoded["places", column] = {text: place for place, text in enumerate(texts[:NULL].tolist())}
+        places: dict[str, int] = self._decoded["places", column]
+        return places
+
+    def _order(self, column: str) -> tuple[Rows, Rows]:
+        """The rows of the whole table sorted by the place of their text, and where each place begins."""
+        if ("order", column) not in self._decoded:
+            places, texts = self._once("texts", column, _encoded)
+            order = np.argsort(places, kind="stable")
+            self._decoded["order", column] = order, np.searchsorted(places[order], np.arange(len(texts)))
+        order, bounds = self._decoded["order", column]
+        return order, bounds
 
     def _once(self, kind: str, column: str, decode: Callable[[pa.ChunkedArray], Any]) -> Any:
         if (kind, column) not in self._decoded:
@@ -150,6 +189,12 @@ class Columns:
         return self._table.column(column)
 
 
+def found_among(numbers: Floats, wanted: Floats) -> Booleans:
+    """Whether each of many whole numbers is wanted. A table of whole numbers is faster than a sort of floats."""
+    known = np.isfinite(numbers)
+    return known & np.isin(np.where(known, numbers, 0).astype(np.int64), wanted[np.isfinite(wanted)].astype(np.int64))
+
+
 def _numbers(column: pa.ChunkedArray) -> Floats:
     numbers = _one_chunk(_cast(column, pa.float64(), (pa.int64(),)))
     kind = np.int64 if pa.types.is_int64(numbers.type) else np.float64
@@ -163,13 +208,14 @@ def _flags(column: pa.ChunkedArray) -> Booleans:
 
 
 def _encoded(column: pa.ChunkedArray) -> Encoding:
-    """The place of each text among the distinct ones, −1 where it is null, and these."""
+    """The place of each text among the distinct ones, −1 where it is null, and these, the last empty."""
     if not (pa.types.is_dictionary(column.type) and pa.types.is_int32(column.type.index_type)):
         column = _cast(column, pa.string()).dictionary_encode()
     encoded = _one_chunk(column.unify_dictionaries())
     indices = encoded.indices
     places = np.frombuffer(indices.buffers()[1], np.int32, len(indices), indices.offset * 4)
-    return np.where(_valid(encoded), places, -1), [str(text) for text in encoded.dictionary.to_pylist()]
+    texts = [str(text) for text in encoded.dictionary.to_pylist()]
+    return np.where(_valid(encoded), places, NULL), np.array([*texts, ""], dtype=np.object_)
 
 
 # What pyarrow does by to_numpy(), array() and scalar() loads pandas first; that takes longer than much of a picture.
@@ -189,7 +235,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _valid(values: pa.Array) -> Booleans:
-    """Where values are not null."""
+    """The rows whose values are not null."""
     bits = values.buffers()[0]
     return np.ones(len(values), dtype=np.bool_) if bits is None else _unpacked(bits, values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,6 +41,11 @@ class Coverage:
         """The number of bytes from the beginning without a gap."""
         return self._ends[0]
 
+    @property
+    def has_gap(self) -> bool:
+        """Whether bytes are missing before the last that was reported."""
+        return len(self._ends) > 1
+
     def add(self, start: float, end: float) -> list[Block]:
         """Add a range, and return the parts of it that are new."""
         starts, ends = self._starts, self._ends
@@ -60,21 +65,45 @@ class Coverage:
         return new
 
 
-def covered(acks: Sequence[float], blocks: Sequence[Sequence[Block]]) -> Covered:
-    """Return what each ACK, with its SACK blocks, is the first to report."""
-    found = np.array(list(_new_ranges(zip(acks, blocks, strict=True))), dtype=np.float64).reshape(-1, 4)
-    return Covered(found[:, 0], found[:, 1], found[:, 2], found[:, 3])
-
-
-def _new_ranges(acks: Iterable[tuple[float, Sequence[Block]]]) -> Iterator[tuple[int, float, float, bool]]:
+def covered(acks: Floats, blocks: Sequence[Sequence[Block]]) -> Covered:
+    """Return the data that each ACK, with its SACK blocks, is the first to report."""
     coverage = Coverage()
-    for row, (ack, blocks) in enumerate(acks):
-        if ack > coverage.first_end:
-            for start, end in coverage.add(coverage.first_end, ack):
-                yield row, start, end, True
-        for block in blocks:
-            for start, end in coverage.add(*block):
-                yield row, start, end, False
+    with_blocks = np.flatnonzero([bool(each) for each in blocks])
+    found, row = [NO_RANGES], 0
+    while row < len(acks):
+        if coverage.has_gap or blocks[row]:
+            found.append(np.array(list(_ranges_of_one(coverage, row, float(acks[row]), blocks[row]))).reshape(-1, 4))
+            row += 1
+            continue
+        # Most ACKs come without blocks and while nothing is missing: many at once.
+        later = with_blocks[np.searchsorted(with_blocks, row) :]
+        until = int(later[0]) if len(later) else len(acks)
+        found.append(_ranges_in_order(coverage, row, acks[row:until]))
+        row = until
+    ranges = np.concatenate(found)
+    return Covered(ranges[:, 0], ranges[:, 1], ranges[:, 2], ranges[:, 3])
+
+
+NO_RANGES: Final = np.empty((0, 4))
+
+
+def _ranges_of_one(
+    coverage: Coverage, row: int, ack: float, blocks: Sequence[Block]
+) -> Iterator[tuple[int, float, float, bool]]:
+    if ack > coverage.first_end:
+        for start, end in coverage.add(coverage.first_end, ack):
+            yield row, start, end, True
+    for block in blocks:
+        for start, end in coverage.add(*block):
+            yield row, start, end, False
+
+
+def _ranges_in_order(coverage: Coverage, first_row: int, acks: Floats) -> Floats:
+    """Return the ranges of ACKs without blocks, while nothing is missing."""
+    reached = np.maximum.accumulate(np.append(coverage.first_end, acks))
+    new = np.flatnonzero(reached[1:] > reached[:-1])
+    coverage.add(coverage.first_end, float(reached[-1]))
+    return np.column_stack([first_row + new, reached[new], reached[new + 1], np.ones(len(new))])
 
 
 def first_bytes(start: Floats, end: Floats) -> Floats:

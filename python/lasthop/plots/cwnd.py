@@ -52,7 +52,7 @@ def _draw_flow(panel: FlowPanel) -> None:
 
 
 def _highest(tcp: Columns, flight: Flight, span: Span) -> float:
-    """The top of the axis in bytes: the highest of what is drawn, save a threshold far over the window."""
+    """The top of the axis in bytes: the highest drawn value, except a threshold far above the window."""
     shown = span.holds(tcp.seconds("time_ns"))
     cwnd = tcp.numbers("cwnd")[shown]
     in_flight = flight.bytes[span.holds(flight.time)]

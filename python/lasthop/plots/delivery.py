@@ -15,7 +15,11 @@ SAMPLED: Final = "sampled"
 """The reason of a row of a kernel's sender, which was read from time to time."""
 
 AFTER_SENDING: Final = "retransmit"
-"""The event of a row that was written while segments were sent; all others come before."""
+"""Event of a row that was written while segments were sent; all other events precede it."""
+
+
+MEASURED: Final = "rtt_ns"
+"""The column of the round trip that an acknowledgment ended, in tables of captures."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,13 @@ class Arrivals:
     def between(self, edges: Floats) -> Floats:
         """Return the bytes that arrived between each two of `edges`.
 
-        The bytes of a packet count from the arrival before it on, at most for one such time: at an edge a whole packet
-        on one side of it would look like more than the link's rate.
+        The bytes of a packet count from the arrival before it on, at most for one such time, and for no longer than it
+        is to the next: at an edge a whole packet on one side of it would look like more than the link's rate, and the
+        first packet after a pause is no rate of the pause.
         """
         before = np.append(np.minimum(edges[0], self.time[:1]), self.time[:-1])
-        begin = np.maximum(before, self.time - (edges[1] - edges[0]))
+        length, after = edges[1] - edges[0], np.diff(self.time, append=np.inf)
+        begin = np.maximum(before, self.time - np.where(after > 0, np.minimum(after, length), length))
         total = np.cumsum(self.bytes)
         times = np.column_stack([begin, self.time]).ravel()
         totals = np.column_stack([total - self.bytes, total]).ravel()
@@ -67,7 +73,7 @@ def arrivals(flow: FlowTables) -> Arrivals:
     for rows in heard.groups("connection"):
         mine = heard.where(rows)
         acks = np.minimum(_acks(mine), _last_byte(flow, mine))
-        found = covered(acks.tolist(), flow.blocks(mine))
+        found = covered(acks, flow.blocks(mine))
         new[rows] = np.bincount(found.row.astype(np.int64), weights=found.end - found.start, minlength=int(rows.sum()))
     return Arrivals(heard.seconds("time_ns"), new, at_sender=True)
 
@@ -140,7 +146,7 @@ def _outstanding(flow: FlowTables, rows: Columns) -> Floats:
     sent = rows.among("direction", ("sent",))
     end = np.where(sent & (rows.numbers("len") > 0), rows.numbers("seq") + rows.numbers("len"), FIRST_DATA_SEQ)
     heard = ~sent & rows.known("ack")
-    found = covered(_acks(rows.where(heard)).tolist(), flow.blocks(rows.where(heard)))
+    found = covered(_acks(rows.where(heard)), flow.blocks(rows.where(heard)))
     reported = np.zeros(len(rows))
     reported[heard] = np.bincount(
         found.row.astype(np.int64), weights=found.end - found.start, minlength=int(heard.sum())
@@ -154,9 +160,13 @@ def round_trips(flow: FlowTables) -> tuple[Floats, Floats]:
 
     Only segments that were sent once count, and only if nothing is reported with them that was sent again: an ACK does
     not say which copy it is for (Karn's algorithm, RFC 6298 §3). An ACK that fills a gap is late for what lies after
-    the gap, so that without SACK only the gap's own segment counts.
+    the gap, so that without SACK only the gap's own segment counts. The table of a capture has the round trips that its
+    analysis measured.
     """
     heard = flow.heard()
+    if MEASURED in heard:
+        measured = heard.where(heard.known(MEASURED))
+        return measured.seconds("time_ns"), measured.seconds(MEASURED)
     found = []
     for rows in heard.groups("connection"):
         mine = heard.where(rows)
@@ -190,7 +200,7 @@ def _round_trips(flow: FlowTables, heard: Columns, connection: float | None) -> 
         sent = sent.where(sent.numbers("connection") == connection)
     start, end = extent(sent)
     acks, time = _acks(heard), heard.seconds("time_ns")
-    reported = covered(acks.tolist(), flow.blocks(heard))
+    reported = covered(acks, flow.blocks(heard))
     if not len(sent) or not len(reported.row):
         return np.empty(0), np.empty(0)
     once = _sent_once(sent, start, end)
@@ -222,7 +232,7 @@ def _sent_once(sent: Columns, start: Floats, end: Floats) -> Booleans:
 
 
 def _after_duplicates(acks: Floats, heard: Columns) -> Booleans:
-    """Which ACKs advance after duplicate ones, so that what they report may have arrived earlier."""
+    """Which ACKs advance after duplicate ACKs, so that the reported data may have arrived earlier."""
     repeats = np.append(False, acks[1:] == acks[:-1])[: len(acks)] & heard.among("kind", ("ack",))
     return np.append(False, repeats[:-1])[: len(acks)] & ~repeats
 

@@ -7,13 +7,15 @@ numbered from 0, and each has length 1.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from lasthop.errors import InputError
-from lasthop.plots.columns import Booleans, Columns, Floats, Texts
+from lasthop.plots.columns import Booleans, Columns, Floats, Texts, found_among
 from lasthop.plots.coverage import NO_BLOCKS, Block
 from lasthop.plots.source import Source, columns_of
 from lasthop.plots.span import Span
@@ -61,12 +63,16 @@ class Sent:
 
 @dataclass(frozen=True)
 class Acks:
-    """Acknowledgments as they reached the sender. `edge` is the right edge of the advertised window."""
+    """Acknowledgments as they reached the sender. `edge` is the right edge of the advertised window.
+
+    `connections` are the rows of each connection of the flow, which all count from their own first byte.
+    """
 
     time: Floats
     ack: Floats
     edge: Floats
     duplicate: Booleans
+    connections: Sequence[Booleans]
 
 
 @dataclass(frozen=True)
@@ -115,10 +121,12 @@ class FlowTables:
 
     def __init__(self, source: Source, name: str | None) -> None:
         self._source = source
-        self.name = choose_flow(flow_names(source), name)
-        self._segments = columns_of(source, "segments").equal("flow", self.name)
+        found = columns_of(source, "segments").equal("flow", name) if name else None
+        self.name = name if name and found else choose_flow(flow_names(source), name)
+        self._segments = found or columns_of(source, "segments").equal("flow", self.name)
         self.sender = _sender(self._segments)
         self._at_sender = self._segments.equal("host", self.sender)
+        self._read_blocks: dict[str, tuple[Block, ...]] = {}
 
     @property
     def source(self) -> Source:
@@ -143,16 +151,28 @@ class FlowTables:
 
     def data_sent(self) -> Columns:
         """The packets with data that the sender sent."""
+        return self._data_sent
+
+    @cached_property
+    def _data_sent(self) -> Columns:
         rows = self._at_sender.equal("direction", "sent")
         return rows.where(rows.numbers("len") > 0)
 
     def received(self) -> Columns:
         """The packets with data that the receiver's end received; none where only the sender's was recorded."""
+        return self._received
+
+    @cached_property
+    def _received(self) -> Columns:
         rows = self._segments.equal("direction", "received")
         return rows.where(~rows.among("host", (self.sender,)) & (rows.numbers("len") > 0))
 
     def heard(self) -> Columns:
         """The packets with an acknowledgment of data that the sender received."""
+        return self._heard
+
+    @cached_property
+    def _heard(self) -> Columns:
         rows = self._at_sender.equal("direction", "received")
         return rows.where(rows.known("ack") & (rows.numbers("ack") >= FIRST_DATA_SEQ))
 
@@ -181,13 +201,17 @@ class FlowTables:
         rows = self.heard()
         ack = rows.numbers("ack") - FIRST_DATA_SEQ
         edge = ack + rows.numbers("window")
-        same = np.zeros(len(ack), dtype=np.bool_)
-        same[1:] = (ack[1:] == ack[:-1]) & (edge[1:] == edge[:-1])
+        highest, same = np.zeros(len(ack)), np.zeros(len(ack), dtype=np.bool_)
+        connections = rows.groups("connection")
+        for those in connections:
+            same[those] = (np.diff(ack[those], prepend=np.nan) == 0) & (np.diff(edge[those], prepend=np.nan) == 0)
+            highest[those] = np.maximum.accumulate(ack[those])
         return Acks(
             time=rows.seconds("time_ns"),
-            ack=np.maximum.accumulate(ack),
+            ack=highest,
             edge=edge,
             duplicate=same & (rows.texts("kind") == "ack"),
+            connections=connections,
         )
 
     def acknowledged(self) -> tuple[Floats, Floats]:
@@ -212,8 +236,9 @@ class FlowTables:
         if "sack" not in heard:
             return [NO_BLOCKS] * len(heard)
         texts = heard.texts("sack").tolist()
-        read = {text: _offsets(text) for text in set(texts)}
-        return [read[text] for text in texts]
+        for text in set(texts) - self._read_blocks.keys():
+            self._read_blocks[text] = _offsets(text)
+        return [self._read_blocks[text] for text in texts]
 
     def drops(self, sent: Sent) -> Drops:
         """The drops of its data packets. None without the table `packets`."""
@@ -265,7 +290,7 @@ class FlowTables:
         packets = self._packets()
         if packets is None:
             return None
-        return packets.where(np.isin(packets.numbers("packet"), sent.packet))
+        return packets.where(found_among(packets.numbers("packet"), sent.packet))
 
 
 def flow_names(source: Source) -> list[str]:
@@ -274,17 +299,18 @@ def flow_names(source: Source) -> list[str]:
     if "flows" not in source.table_names:
         return began
     listed = columns_of(source, "flows").distinct("flow")
-    return [name for name in listed if name in began] + [name for name in began if name not in listed]
+    has_begun, is_listed = set(began), set(listed)
+    return [name for name in listed if name in has_begun] + [name for name in began if name not in is_listed]
 
 
 def datagram_flows(source: Source) -> list[str]:
-    """Those of them whose packets are datagrams."""
+    """The flows whose packets are datagrams."""
     return columns_of(source, "segments").equal("kind", DATAGRAM).distinct("flow")
 
 
 def silent_flows(source: Source) -> list[str]:
-    """The flows of datagrams whose sender recorded no decision: those of UDP, not those of QUIC."""
-    told = columns_of(source, "tcp").distinct("flow")
+    """The flows of datagrams whose sender recorded no decision: flows of UDP, not of QUIC."""
+    told = columns_of(source, "tcp").distinct("flow") if "tcp" in source.table_names else ()
     return [name for name in datagram_flows(source) if name not in told]
 
 
@@ -295,10 +321,14 @@ def choose_flow(flows: list[str], name: str | None) -> str:
     if name is None:
         raise InputError("the result has no flow", help="see that a flow starts before the run stops")
     if name not in flows:
-        raise InputError(
-            f"no flow {name!r} in the result", key="flow", help=f"choose one of {', '.join(flows) or 'none'}"
-        )
+        some = ", ".join(flows[:MOST_NAMED]) or "none"
+        more = f", and {len(flows) - MOST_NAMED} more" if len(flows) > MOST_NAMED else ""
+        raise InputError(f"no flow {name!r} in the result", key="flow", help=f"choose one of {some}{more}")
     return name
+
+
+MOST_NAMED: Final = 10
+"""Most flows that an error names."""
 
 
 def sack_blocks(text: str) -> list[tuple[float, float]]:
@@ -312,7 +342,7 @@ def _offsets(text: str) -> tuple[Block, ...]:
 
 
 def _sender(segments: Columns) -> str:
-    """Return the host that sent more data; in a flow without data, the one that sent first."""
+    """Return the host that sent more data; in a flow without data, the host that sent first."""
     sent = segments.equal("direction", "sent")
     totals = {host: float(sent.equal("host", host).numbers("len").sum()) for host in sent.distinct("host")}
     return max(totals, key=totals.__getitem__, default="")
@@ -358,7 +388,7 @@ def _middle(packets: Columns) -> Floats:
 
 
 def extent(packets: Columns) -> tuple[Floats, Floats]:
-    """The offsets of what packets carry: of their bytes, or of datagrams the number and the next."""
+    """The offsets of the packets' contents: of their bytes, or for datagrams their number and the next number."""
     datagram = packets.texts("kind") == DATAGRAM
     start = packets.numbers("seq") - np.where(datagram, 0, FIRST_DATA_SEQ)
     return start, start + np.where(datagram, 1, packets.numbers("len"))

@@ -21,7 +21,7 @@ MOST_PANELS: Final = 4
 """Largest number of flows that are drawn without being named; the first ones are."""
 
 SMALLER: Final = 0.68
-"""How high a panel is among several, as a share of its height alone."""
+"""Height of a panel among several, as a share of its height alone."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,17 @@ def draw_flows(
     legend: Sequence[str] = (),
     *,
     of_decisions: bool = False,
+    of_acknowledged: bool = False,
 ) -> Figure:
     """Draw the flow that the view names, or all of them, by `draw_one`; the timeouts are marked in each.
 
-    A single panel is `height_in` inches high. A picture `of_decisions` leaves out flows of datagrams, which have none.
+    A single panel is `height_in` inches high. A picture `of_decisions` or `of_acknowledged` data leaves out flows of
+    datagrams, which have none.
     Raises InputError if nothing is left.
     """
-    chosen, note = _chosen(source, view, of_decisions=of_decisions)
+    chosen, note = _chosen(source, view, without_datagrams=of_decisions or of_acknowledged)
+    if of_decisions:
+        _check_decisions(source)
     flows = [FlowTables(source, name) for name in chosen]
     span = span_of(view, *(flow.times() for flow in flows))
     each_in = height_in if len(flows) == 1 else height_in * SMALLER
@@ -64,14 +68,18 @@ def draw_flows(
     return figure
 
 
-def _chosen(source: Source, view: View, *, of_decisions: bool) -> tuple[list[str], str]:
-    """Return the flows to draw, and a note on the others."""
+def _chosen(source: Source, view: View, *, without_datagrams: bool) -> tuple[list[str], str]:
+    """Return the flows to draw, and a note on the others. Raises InputError if nothing is left."""
     names = flow_names(source)
     asked = [choose_flow(names, view.flow)] if view.flow is not None or not names else names
-    without = set(silent_flows(source)) if of_decisions else set()
+    without = set(silent_flows(source)) if without_datagrams else set()
     fitting = [name for name in asked if name not in without]
-    if of_decisions:
-        _check_decisions(source, asked, fitting)
+    if not fitting:
+        raise InputError(
+            f"nothing to draw of {style.listed(asked)}: datagrams have neither a window nor a timer",
+            key="flow",
+            help="choose a flow of TCP, or draw time-sequence",
+        )
     others = [name for name in asked if name in without]
     said = [f"{style.listed(others)} (datagrams)"] if others else []
     if more := fitting[MOST_PANELS:]:
@@ -79,13 +87,7 @@ def _chosen(source: Source, view: View, *, of_decisions: bool) -> tuple[list[str
     return fitting[:MOST_PANELS], f"Left out: {'; '.join(said)}" if said else ""
 
 
-def _check_decisions(source: Source, asked: list[str], fitting: list[str]) -> None:
-    if not fitting:
-        raise InputError(
-            f"nothing to draw of {style.listed(asked)}: datagrams have neither a window nor a timer",
-            key="flow",
-            help="choose a flow of TCP, or draw time-sequence",
-        )
+def _check_decisions(source: Source) -> None:
     if source.table("tcp").num_rows == 0:
         raise InputError(
             "the picture shows a sender's decisions, and none was recorded: a kernel's TCP has packets only",

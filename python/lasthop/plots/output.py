@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Final
 
@@ -27,14 +28,29 @@ def render(figure: Figure, format: str) -> bytes:
     buffer = io.BytesIO()
     with style.settings():
         figure.savefig(buffer, format=format, metadata=_METADATA[format])
-    return buffer.getvalue()
+    return _compact(buffer.getvalue()) if format == "svg" else buffer.getvalue()
+
+
+_PATH: Final = re.compile(rb' d="[^"]*"')
+_BEYOND_HUNDREDTHS: Final = re.compile(rb"(?<=\.\d\d)\d+")
+
+
+def _compact(svg: bytes) -> bytes:
+    """Return a picture whose paths have hundredths of a point, which no printer shows, in place of millionths."""
+    return _PATH.sub(lambda path: b" " + b" ".join(_BEYOND_HUNDREDTHS.sub(b"", path[0]).split()), svg)
 
 
 def save(figure: Figure, path: Path, format: str | None = None) -> Path:
     """Write `figure` to `path`, in `format` or that of the path's suffix, and return the path.
 
-    Raises InputError for an unknown format, or if `path` cannot be written.
+    Raises InputError for an unknown format, a path without suffix, or if `path` cannot be written.
     """
+    if not (format or path.suffix):
+        raise InputError(
+            f"{path} has no suffix that says the picture's format",
+            key="--out",
+            help=f"name a file that ends in one of {', '.join(f'.{name}' for name in FORMATS)}",
+        )
     content = render(figure, format or path.suffix.removeprefix(".").lower())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

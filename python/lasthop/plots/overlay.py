@@ -1,4 +1,4 @@
-"""Several runs over one another: what arrived, the congestion windows and the longest queue, on one time axis."""
+"""Several runs in one picture: arrived data, the congestion windows and the longest queue, on one time axis."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Curve = tuple[Floats, Floats, dict[str, Any]]
 
 
 def draw_overlay(runs: Sequence[Run]) -> Figure:
-    """Draw all flows of the runs over one another: a flow in one colour, the runs in shades and dashes of it.
+    """Draw all flows of the runs in one picture: a flow in one colour, the runs in shades and dashes of it.
 
     Raises InputError where a run recorded no segments.
     """

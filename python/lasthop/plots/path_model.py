@@ -23,7 +23,7 @@ RATES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 """The rates: column, words of the legend, looks."""
 
 ROOM: Final = 1.35
-"""How much higher than the highest rate their axis is, so that the window's curve stays in sight."""
+"""Factor by which the axis exceeds the highest rate, so that the window's curve stays visible."""
 
 
 def has_model(tcp: Columns) -> bool:

@@ -1,4 +1,4 @@
-"""The progress of all flows side by side: what each had got acknowledged by when."""
+"""The progress of all flows side by side: acknowledged data over time."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DASHES: Final[tuple[Any, ...]] = ("-", (0, (3.5, 1.2)))
 """The first flows have full lines, in a colour each; those after them the same colours, dashed."""
 
 MOST_NAMED: Final = len(DASHES) * len(style.SERIES)
-"""Of more flows, only the furthest ahead and the furthest behind are named."""
+"""Number of flows above which only the first and the last in progress are named."""
 
 RING: Final = "o"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What one flow had got acknowledged from each time on, in bytes, and when it timed out."""
+    """The acknowledged bytes of one flow from each time on, and the times of its timeouts."""
 
     name: str
     time: Floats
@@ -40,18 +40,18 @@ class Progress:
     segment: float = 0.0
 
     def reached(self) -> tuple[float, float]:
-        """How far it came, and of two that came as far, which was there first."""
+        """Sort key: the progress of the flow, and for equal progress the earlier time."""
         last = float(self.acked.max(initial=0.0))
         return last, -float(self.time[self.acked >= last].min(initial=np.inf))
 
     def at(self, times: Floats) -> Floats:
-        """What was acknowledged by each of the times."""
+        """The amount acknowledged by each of the times, in bytes."""
         return np.concatenate([[0.0], self.acked])[self.time.searchsorted(times, side="right")]
 
 
 @dataclass(frozen=True)
 class Line:
-    """How a flow is drawn, and what the legend says of it."""
+    """Line style of a flow, and its text in the legend."""
 
     label: str
     colour: str

@@ -47,7 +47,7 @@ TOLERANCE: Final = f"within {TOLERANCE_PERCENT:g} %"
 LEGEND: Final = (PUBLISHED, PUBLISHED_QUARTILES, MEASURED, QUARTILES, SPAN, TOLERANCE)
 
 APART: Final = 0.17
-"""How far the published value stands above its line and the measured below, as a share of a row."""
+"""Distance of the published value above its line and of the measured value below it, as a share of a row."""
 
 PUBLISHED_BAR: Final[dict[str, Any]] = {
     "color": style.BLACK,

@@ -1,4 +1,4 @@
-"""Each link's queue over time: what waits, the limit, the moving average where RED keeps one, and the drops."""
+"""Each link's queue over time: its length, the limit, the moving average where RED keeps one, and the drops."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lasthop.plots.source import Source
 from lasthop.plots.span import Span, round_edges, span_of
 
 HEIGHT_IN: Final = 2.1
-"""Of the first panel; each further one adds `PANEL_IN`."""
+"""Height with one panel, in inches; each further panel adds `PANEL_IN`."""
 
 PANEL_IN: Final = 1.6
 
@@ -45,7 +45,7 @@ ROOM: Final = 1.6
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw the queues that the view names, or those that mattered most, a panel for each direction of a link."""
+    """Draw the queues that the view names, or else the most relevant, with a panel for each direction of a link."""
     queues, left_out = _chosen(read_queues(source), view.links)
     panels = max(len(queues), 1)
     span = span_of(view, *(queue.time for queue in queues))
@@ -94,7 +94,8 @@ def _note(left_out: list[Queue]) -> str:
 
 def _draw_panel(axes: Axes, queue: Queue, span: Span) -> None:
     length, met = queue.length, queue.length_at_drops
-    highest = float(max(length.max(initial=0), met.max(initial=0), queue.average.max(initial=0))) or 1.0
+    histories = ((queue.time, length), (queue.drop_time, met), (queue.average_time, queue.average))
+    highest = max(float(values[span.holds(time)].max(initial=0)) for time, values in histories) or 1.0
     limit = queue.limit.amount if queue.limit is not None and queue.limit.in_bytes == queue.in_bytes else np.inf
     top = limit if limit <= ROOM * highest else highest
     scale = scale_of("bytes", top, 0.0) if queue.in_bytes else Scale("packets", 1.0)
@@ -106,7 +107,8 @@ def _draw_panel(axes: Axes, queue: Queue, span: Span) -> None:
             queue.time, length / scale.divisor, where="post", color=style.BLUE, linewidth=0.7, label="waiting"
         )  # fmt: skip
     if len(queue.average):
-        axes.plot(queue.average_time, queue.average, color=style.ORANGE, linewidth=1.1, label="average (RED)")
+        average = queue.average / scale.divisor
+        axes.plot(queue.average_time, average, color=style.ORANGE, linewidth=1.1, label="average (RED)")
     _draw_limit(axes, queue.limit, limit / scale.divisor, shown=limit <= top)
     _draw_drops(axes, queue.drop_time, met / scale.divisor, span)
     if queue.in_bytes:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from lasthop.plots.columns import Columns, Floats
-from lasthop.plots.queue_limit import QueueLimit, limits_of
+from lasthop.plots.queue_limit import QueueLimit, averaged_in_bytes, limits_of
 from lasthop.plots.source import Source, columns_of
 
 MOST_PANELS: Final = 6
@@ -24,7 +24,8 @@ QUEUE_DROP: Final = "queue_drop"
 class Queue:
     """One queue: its length from each time until the next, RED's average, and the length at each drop.
 
-    Lengths are in packets, or in bytes where `limit` is. Of several changes at one time only the last is kept.
+    Lengths are in packets, or in bytes where the average or, without one, the limit is. Of several changes at one time
+    only the last is kept.
     """
 
     link: str
@@ -37,6 +38,7 @@ class Queue:
     drop_time: Floats
     drop_behind: Floats
     limit: QueueLimit | None = None
+    averaged_in_bytes: bool = False
 
     @property
     def name(self) -> str:
@@ -45,8 +47,10 @@ class Queue:
 
     @property
     def in_bytes(self) -> bool:
-        """Whether its limit, and so its axis, is in bytes. An average is in packets."""
-        return self.limit is not None and self.limit.in_bytes and not len(self.average)
+        """Whether its axis is in bytes: as its average is or, without one, its limit."""
+        if len(self.average):
+            return self.averaged_in_bytes
+        return self.limit is not None and self.limit.in_bytes
 
     @property
     def length(self) -> Floats:
@@ -74,13 +78,14 @@ def read_queues(source: Source) -> list[Queue]:
     drops = None
     if "packets" in source.table_names:
         drops = columns_of(source, "packets").equal("fate", QUEUE_DROP)
-    names = dict.fromkeys(zip(rows.texts("link"), rows.texts("direction"), strict=True))
-    limits = limits_of(source)
-    return [_read_one(rows, drops, str(link), str(way), limits.get(f"{link}.{way}")) for link, way in names]
+    limits, in_bytes = limits_of(source), averaged_in_bytes(source)
+    names = rows.pairs("link", "direction")
+    queues = [_read_one(rows, drops, link, way, limits.get(f"{link}.{way}")) for link, way in names]
+    return [replace(queue, averaged_in_bytes=queue.name in in_bytes) for queue in queues]
 
 
 def worth_drawing(queues: list[Queue]) -> tuple[list[Queue], list[Queue]]:
-    """Return the queues with drops and those that were used most, and the others that were not empty."""
+    """Return the queues with drops and the most used queues, and the other queues that were not empty."""
     used = [queue for queue in queues if queue.highest() > 0]
     longest = max((float(queue.bytes.max(initial=0)) for queue in used), default=0.0)
     by_weight = sorted(used, key=lambda queue: (len(queue.drop_time), queue.highest()), reverse=True)

@@ -1,10 +1,11 @@
-"""The limits of queues, as the resolved scenario of a run has them."""
+"""The limits of queues and the units of their averages, as the resolved scenario of a run has them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from lasthop.plots.source import Source
@@ -26,13 +27,26 @@ class QueueLimit:
 
 def limits_of(source: Source) -> dict[str, QueueLimit]:
     """Return the limits by the names of queues, such as "lasthop.down"; none where the scenario is not known."""
-    found = {}
+    limits = {name: _limit(str(queue.get("limit", ""))) for name, queue in _queues(source)}
+    return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def averaged_in_bytes(source: Source) -> set[str]:
+    """Return the names of the queues whose moving average is in bytes, as the thresholds of their RED are."""
+    found = set()
+    for name, queue in _queues(source):
+        discipline = queue.get("discipline")
+        red = discipline.get("red") if isinstance(discipline, dict) else None
+        lowest = _limit(str(red.get("min", ""))) if isinstance(red, dict) else None
+        if lowest is not None and lowest.in_bytes:
+            found.add(name)
+    return found
+
+
+def _queues(source: Source) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for link in getattr(source, "specification", {}).get("links", ()):
         for way in ("down", "up"):
-            limit = _limit(str(link.get(way, {}).get("queue", {}).get("limit", "")))
-            if limit is not None:
-                found[f"{link['name']}.{way}"] = limit
-    return found
+            yield f"{link['name']}.{way}", link.get(way, {}).get("queue", {})
 
 
 def _limit(words: str) -> QueueLimit | None:

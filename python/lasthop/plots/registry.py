@@ -12,6 +12,7 @@ from lasthop.plots import (
     cell,
     cwnd,
     delay,
+    in_flight,
     progress,
     published,
     queue,
@@ -24,11 +25,13 @@ from lasthop.plots import (
 )
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import ReadOnce, Source, check_tables
+from lasthop.results.damage import telling_damage
 
 KINDS: Final[tuple[Kind, ...]] = (
     time_sequence.KIND,
     cwnd.KIND,
     rtt.KIND,
+    in_flight.KIND,
     queue.KIND,
     progress.KIND,
     throughput.KIND,
@@ -62,7 +65,7 @@ def draw(id: str, source: Source, view: View | None = None) -> Figure:
     seen = view or View()
     kind.check_options(seen)
     check_tables(source, kind.id, kind.needs, kind.instead)
-    with style.settings():
+    with style.settings(), telling_damage(source, *(run for _, run in seen.beside)):
         return kind.draw(ReadOnce(source), seen)
 
 

@@ -1,4 +1,4 @@
-"""The sender's RTT estimate and its retransmission timer, beside the measured round trips."""
+"""The measured round trips, beside the sender's estimate and its retransmission timer."""
 
 from __future__ import annotations
 
@@ -21,16 +21,19 @@ from lasthop.plots.thinning import Sheet
 HEIGHT_IN: Final = 2.7
 
 MILLISECONDS: Final = 1e3
-"""Of a second: the unit of the axis, as in pictures of delays."""
+"""Units of the axis in a second, as in pictures of delays."""
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw the round-trip times and the retransmission timer of each flow."""
-    return draw_flows(source, view, HEIGHT_IN, _draw_flow, of_decisions=True)
+    """Draw the round-trip times of each flow and, where its decisions are recorded, its retransmission timer."""
+    return draw_flows(source, view, HEIGHT_IN, _draw_flow, of_decisions="tcp" in source.table_names)
 
 
 def _draw_flow(panel: FlowPanel) -> None:
     axes, flow, span = panel.axes, panel.flow, panel.span
+    if not flow.has_decisions():
+        _draw_packets_only(panel)
+        return
     tcp = flow.decisions()
     set_amount_axis(axes, "Round trip and timer (ms)")
     if span.holds(tcp.seconds("time_ns")).any():
@@ -39,6 +42,19 @@ def _draw_flow(panel: FlowPanel) -> None:
     else:
         style.say_empty(axes, "the sender made no decision in this time")
     axes.set_ylim(bottom=0)
+
+
+def _draw_packets_only(panel: FlowPanel) -> None:
+    """Draw the round trips of a capture, whose sender's estimate is not known."""
+    at, trip = round_trips(panel.flow)
+    set_amount_axis(panel.axes, "Round trip (ms)")
+    if panel.span.holds(at).any():
+        _draw_round_trips(panel.axes, at, trip, panel.span)
+        least = float(trip.min()) * MILLISECONDS
+        panel.axes.axhline(least, color=style.BLUE, linewidth=0.8, zorder=1, label=f"shortest, {least:.1f} ms")
+    else:
+        style.say_empty(panel.axes, "no round trip was measured in this time")
+    panel.axes.set_ylim(bottom=0)
 
 
 def _draw_round_trips(axes: Axes, acked_at: Floats, round_trip: Floats, span: Span) -> None:
@@ -76,8 +92,8 @@ def _draw_curves(axes: Axes, tcp: Columns, span: Span) -> None:
 KIND: Final = Kind(
     id="rtt",
     summary="round-trip times, their smoothed value and deviation, and the retransmission timer of each flow",
-    needs=("tcp", "segments"),
-    uses=(),
+    needs=("segments",),
+    uses=("tcp",),
     draw=draw,
     options=("flow", "start_s", "end_s"),
 )

@@ -35,8 +35,13 @@ class Drawn:
     run: int = 0
 
 
-def flows_of_runs(source: Source, view: View, kind: str, needs: tuple[str, ...]) -> tuple[list[Drawn], str]:
-    """Return the view's flow (or all flows) of the run and of those beside it, and a note on those left out."""
+def flows_of_runs(
+    source: Source, view: View, kind: str, needs: tuple[str, ...], most: int | None = MOST_FLOWS
+) -> tuple[list[Drawn], str]:
+    """Return the view's flow (or all flows) of the run and of those beside it, and a note on those left out.
+
+    At most the first `most` flows of all are returned.
+    """
     runs = named_runs(source, view)
     found = []
     for place, (name, run) in enumerate(runs):
@@ -46,10 +51,9 @@ def flows_of_runs(source: Source, view: View, kind: str, needs: tuple[str, ...])
         found += [(place, FlowTables(run, flow), _words(name, flow, len(runs), len(chosen))) for flow in chosen]
     named = list(dict.fromkeys(flow.name for _, flow, _ in found))
     drawn = [
-        Drawn(flow, words, *look_of(named.index(flow.name), run, len(runs)), run)
-        for run, flow, words in found[:MOST_FLOWS]
+        Drawn(flow, words, *look_of(named.index(flow.name), run, len(runs)), run) for run, flow, words in found[:most]
     ]
-    left_out = [words for _, _, words in found[MOST_FLOWS:]]
+    left_out = [words for _, _, words in found[most:]] if most is not None else []
     return drawn, f"Left out: {style.listed(left_out)} ({len(left_out)} flows that --flow shows)" if left_out else ""
 
 

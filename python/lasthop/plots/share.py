@@ -31,7 +31,7 @@ def draw(source: Source, view: View) -> Figure:
     total = bytes_.sum(axis=0)
     shares = np.divide(bytes_, total, out=np.zeros_like(bytes_), where=total > 0)
     of_all = bytes_.sum(axis=1) / max(float(total.sum()), 1.0)
-    words = [f"{one.words} ({part:.1%})".replace("%", " %") for (one, _), part in zip(found, of_all, strict=True)]
+    words = [f"{one.words} ({_percent(part)})" for (one, _), part in zip(found, of_all, strict=True)]
     below = np.zeros(len(edges) - 1)
     for place, ((one, _), share) in enumerate(zip(found, shares, strict=True)):
         axes.stairs(
@@ -48,6 +48,10 @@ def draw(source: Source, view: View) -> Figure:
         style.say_empty(axes, "no data arrived in this time")
     style.legend_below(figure, [axes], words, note)
     return figure
+
+
+def _percent(part: float) -> str:
+    return "under 0.1 %" if part < 0.001 else f"{100 * part:.1f} %"
 
 
 KIND: Final = Kind(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from lasthop.plots import style
 
@@ -56,9 +56,10 @@ def _draw_panel(axes: Axes, metric: str, rows: Sequence[Row], colours: Mapping[s
     if min(values) > 0 and max(values) >= WIDE * min(values):
         axes.set_xscale("log")
         axes.set_yscale("log")
-        # Numbers at the minor ticks of so small a panel run into each other.
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            # Numbers at the minor ticks of so small a panel run into each other.
+            axis.set_minor_formatter(NullFormatter())
     else:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
         axes.yaxis.set_major_locator(MaxNLocator(nbins=4))

@@ -79,6 +79,11 @@ class ReadOnce:
         """The resolved scenario; empty where it is not known, as for tables in memory."""
         return getattr(self._source, "specification", {})
 
+    @property
+    def index(self) -> Mapping[str, Any]:
+        """The contents of the result's `run.json`; empty for tables in memory."""
+        return getattr(self._source, "index", {})
+
     def table(self, name: str) -> pa.Table:
         """Return one table. Raises InputError if there is none of that name."""
         if name not in self._read:
@@ -121,6 +126,10 @@ def check_tables(source: Source, kind: str, needs: tuple[str, ...], instead: tup
 
 
 def _how_to_get(name: str, source: Source) -> str:
+    if str(getattr(source, "index", {}).get("clock")) == "capture":
+        return f"a capture has no {name!r}; draw time-sequence, rtt, flight, throughput or progress"
+    if name == "cell_users":
+        return "every run with a shared channel has it; draw it from one, such as of the scenario hsdpa-cell"
     if name == "rows":
         return "draw it from the result of `lasthop study`, not from one run"
     if "rows" in source.table_names:

@@ -24,6 +24,7 @@ VALUES: Final = (
     "note",
     "published_q25",
     "published_q75",
+    "published_deviation",
     "ratio",
     "kind",
     "agrees",

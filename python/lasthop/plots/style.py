@@ -65,14 +65,14 @@ TITLE_PAD_PT: Final = 6
 
 LETTER_IN: Final = 0.05
 HANDLE_IN: Final = 0.42
-"""Room that a legend takes: for a letter, and for the sign before the words with the gap to the next."""
+"""Width of a legend: of a letter, and of the symbol before the words with the gap to the next."""
 
 LINE_IN: Final = 0.15
 """Height of a line of the legend."""
 
 NOTE_PT: Final = 6.5
 NOTE_LETTER_IN: Final = 0.055
-"""Size of the note above it, and the room that its letters take."""
+"""Size of the note above the legend, and the width of its letters."""
 
 MOST_LISTED: Final = 6
 
@@ -103,6 +103,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "savefig.dpi": 200,
     "svg.fonttype": "none",
     "svg.hashsalt": "lasthop",
+    "text.parse_math": False,  # names of flows and runs are text, whatever is in them
     "xtick.labelsize": 7,
     "xtick.major.width": 0.6,
     "ytick.labelsize": 7,
@@ -164,7 +165,7 @@ def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = 
 
 
 def note_of(figure: Figure) -> str:
-    """What the note under the picture says it leaves out; empty where it leaves nothing out."""
+    """Text of the note on omitted items; empty if nothing is omitted."""
     return " ".join(legend.get_title().get_text() for legend in figure.legends).replace("\n", " ")
 
 
@@ -175,7 +176,7 @@ class _LegendEntry:
 
 
 def _legend_entries(panels: Iterable[Axes]) -> dict[str, _LegendEntry]:
-    """What the legend says, by its words without their count."""
+    """Texts of the legend, by their words without the count."""
     entries: dict[str, _LegendEntry] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -186,7 +187,7 @@ def _legend_entries(panels: Iterable[Axes]) -> dict[str, _LegendEntry]:
 
 
 SHADE_STEPS: Final = (0.0, 0.45, -0.4, 0.7)
-"""How much lighter, or darker, the same colour is in the second and in further runs."""
+"""Change of a colour's lightness in the second and in further runs."""
 
 
 def shaded(colour: str, step: int) -> str:

@@ -85,7 +85,7 @@ def _varies(found: Sweep, key: str) -> bool:
 
 
 def _columns(found: Sweep) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Return the combinations of values that have a column of panels, and those that have a colour."""
+    """Return the combinations of values with a column of panels, and the combinations with a colour."""
     columns = list(dict.fromkeys(case.values[2:] for case in found.cases))
     if len(columns) <= MOST_COLUMNS:
         return columns, list(dict.fromkeys(case.values[1:2] for case in found.cases))
@@ -150,7 +150,7 @@ def _title(found: Sweep) -> str:
 
 
 def _note(found: Sweep, told: Sequence[str], drawn: Sequence[str]) -> str:
-    """What the colours are, and the measures that are the same in all cases."""
+    """Meaning of the colours, and the measures that are equal in all cases."""
     summary, rivals = found.cases[0].summaries[0], found.cases[0].rivals
     notes = []
     if len(summary["flows"]) > 1:

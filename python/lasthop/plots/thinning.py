@@ -18,7 +18,7 @@ COLUMNS: Final = 1600
 """Columns of the time axis: more than pixels of a page at 200 dots an inch."""
 
 STEP_COLUMNS: Final = 900
-"""Columns of the time axis for lines, whose breadth is that of two of them."""
+"""Columns of the time axis for lines, which are two columns wide."""
 
 ROWS: Final = 700
 """Of the other axis, on a page."""
@@ -29,13 +29,13 @@ SPOTS: Final = (240, 100)
 BUNDLES: Final = (14, 8)
 """Places across and up that words of some letters can have."""
 
-FEW: Final = 2 * COLUMNS
+FEW: Final = COLUMNS
 """Number of marks up to which all are drawn."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a picture's axes show: a time, and values from `low` to `high`."""
+    """Range of a picture's axes: a time, and values from `low` to `high`."""
 
     span: Span
     low: float
@@ -84,7 +84,7 @@ def rows_of_steps(sheet: Sheet, time: Floats, *values: Floats) -> Rows:
 
 
 def spots(sheet: Sheet, time: Floats, value: Floats) -> tuple[Booleans, Floats]:
-    """Which marks to draw, and how many each stands for: of many, the first of those in one place."""
+    """Marks to draw, and the number that each represents: of marks in one place, the first."""
     across, up = SPOTS
     if len(time) <= across:
         return np.ones(len(time), dtype=np.bool_), np.ones(len(time))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from lasthop.plots import style
 from lasthop.plots.axes import set_amount_axis, set_time_axis, set_title
 from lasthop.plots.delivery import Arrivals, arrivals
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.runs import Drawn, flows_of_runs
+from lasthop.plots.runs import MOST_FLOWS, Drawn, flows_of_runs
 from lasthop.plots.source import Source
 from lasthop.plots.span import round_edges, span_of
 
@@ -49,17 +51,51 @@ def draw(source: Source, view: View) -> Figure:
 
 
 def arrived(source: Source, view: View, kind: str) -> tuple[list[tuple[Drawn, Arrivals]], str]:
-    """Return the flows to draw with their arrivals, and a note on what the picture lacks."""
-    drawn, note = flows_of_runs(source, view, kind, ("segments",))
+    """Return the flows to draw with their arrivals, and a note on missing flows.
+
+    Of many flows those with most data are drawn singly, and the others together, so that nothing that arrived is
+    missing.
+    """
+    drawn, _ = flows_of_runs(source, view, kind, ("segments",), most=None)
     found = [(one, arrivals(one.flow)) for one in drawn]
     silent = [one.words for one, arrival in found if not arrival.bytes.any()]
     indirect = [one.words for one, arrival in found if arrival.at_sender and arrival.bytes.any()]
-    notes = [note] if note else []
+    notes = []
     if silent:
         notes.append(f"Left out: {style.listed(silent)} (no data arrived)")
     if indirect:
         notes.append(f"By the ACKs and SACK blocks at the sender, a way back later: {style.listed(indirect)}")
-    return [(one, arrival) for one, arrival in found if arrival.bytes.any()], ". ".join(notes)
+    return _bundled([(one, arrival) for one, arrival in found if arrival.bytes.any()]), ". ".join(notes)
+
+
+def _bundled(found: list[tuple[Drawn, Arrivals]]) -> list[tuple[Drawn, Arrivals]]:
+    """Return the flows with most data, in their order, and the others of each run as one."""
+    if len(found) <= MOST_FLOWS:
+        return found
+    order = sorted(range(len(found)), key=lambda place: -float(found[place][1].bytes.sum()))
+    single = set(order[: MOST_FLOWS - len({one.run for one, _ in found})])
+    others: dict[int, list[tuple[Drawn, Arrivals]]] = {}
+    for place, (one, arrival) in enumerate(found):
+        if place not in single:
+            others.setdefault(one.run, []).append((one, arrival))
+    return [pair for place, pair in enumerate(found) if place in single] + [
+        _together(those, several=len(others) > 1) for those in others.values()
+    ]
+
+
+def _together(flows: list[tuple[Drawn, Arrivals]], *, several: bool) -> tuple[Drawn, Arrivals]:
+    """Return some flows of a run as one; with `several` runs, its words begin with the name of the run."""
+    first, _ = flows[0]
+    run = f"{first.words.partition(':')[0]}: " if several else ""
+    words = f"{run}{len(flows)} others" if len(flows) > 1 else first.words
+    time = np.concatenate([arrival.time for _, arrival in flows])
+    order = np.argsort(time, kind="stable")
+    together = Arrivals(
+        time[order],
+        np.concatenate([arrival.bytes for _, arrival in flows])[order],
+        at_sender=any(arrival.at_sender for _, arrival in flows),
+    )
+    return replace(first, words=words, colour=style.GREY, dashes="-"), together
 
 
 KIND: Final = Kind(

@@ -52,7 +52,7 @@ DATAGRAMS: Final = Scale("datagrams", 1.0)
 """Datagrams are counted: they have no bytes of a stream."""
 
 LEGEND: Final = ("data segment", "datagram", "acknowledged", WINDOW, WINDOW_OFF_SCALE)
-"""What comes first in the legend; the others follow in the order in which they are drawn."""
+"""First entries of the legend; the others follow in the order of drawing."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _limits(sent: Sent, acks: Acks, drops: Drops, span: Span) -> tuple[float, fl
 
 @dataclass(frozen=True)
 class Diagram:
-    """The diagram while it is being drawn: its axes (`height_in` inches high), and what they show.
+    """The diagram while it is being drawn: its axes (`height_in` inches high) and their range.
 
     That is a time, and bytes from `low` to `high`.
     """
@@ -129,7 +129,7 @@ class Diagram:
 
     @property
     def sheet(self) -> Sheet:
-        """The same in what thinning asks for."""
+        """The same as a range for thinning."""
         return Sheet(self.span, self.low, self.high)
 
     def prepare(self) -> None:
@@ -138,27 +138,31 @@ class Diagram:
         set_amount_axis(self.axes, f"Sequence number ({self.scale.label})")
 
     def draw_acks(self, acks: Acks) -> None:
-        """The line of what was acknowledged, with a tick for each duplicate, and the edge of the window."""
+        """The line of acknowledged data, with a tick for each duplicate, and the edge of the window."""
         if not len(acks.time):
             return
-        time, ack = thinning.steps(self.sheet, acks.time, acks.ack)
-        self.axes.step(time, ack / self.scale.divisor, where="post", color=style.TEAL, zorder=2, label="acknowledged")
+        for those in acks.connections:
+            time, ack = thinning.steps(self.sheet, acks.time[those], acks.ack[those])
+            self.axes.step(
+                time, ack / self.scale.divisor, where="post", color=style.TEAL, zorder=2, label="acknowledged"
+            )
         in_span = self.span.holds(acks.time)
         self._mark(
             acks.time, acks.ack, in_span & acks.duplicate, "duplicate ACK",
             marker="|", markersize=3.5, markeredgewidth=0.6, color=style.TEAL, zorder=2,
         )  # fmt: skip
         in_sight = (in_span & (acks.edge >= self.low) & (acks.edge <= self.high)).any()
-        time, edge = thinning.steps(self.sheet, acks.time, acks.edge)
-        self.axes.step(
-            time,
-            edge / self.scale.divisor,
-            where="post",
-            color=style.CYAN,
-            linestyle=(0, (4, 1.5)),
-            zorder=1.8,
-            label=WINDOW if in_sight else WINDOW_OFF_SCALE,
-        )
+        for those in acks.connections:
+            time, edge = thinning.steps(self.sheet, acks.time[those], acks.edge[those])
+            self.axes.step(
+                time,
+                edge / self.scale.divisor,
+                where="post",
+                color=style.CYAN,
+                linestyle=(0, (4, 1.5)),
+                zorder=1.8,
+                label=WINDOW if in_sight else WINDOW_OFF_SCALE,
+            )
 
     def draw_sacks(self, sacks: Sacks) -> None:
         """An upright line for each block of a selective acknowledgment."""
@@ -170,7 +174,7 @@ class Diagram:
             )  # fmt: skip
 
     def draw_segments(self, sent: Sent) -> None:
-        """A stroke for each data segment; those that were sent again in their own colours, with a marker."""
+        """A stroke for each data segment; retransmissions have colours of their own and a marker."""
         shown = self.span.holds(sent.time)
         height = self._height_pt(sent, shown)
         what = "datagram" if self.scale == DATAGRAMS else "data segment"
@@ -237,9 +241,11 @@ class Diagram:
         for time, offset, count in zip(across, up, counts, strict=True):
             if count >= COUNTED_FROM:
                 at_left = time < self.span.start + 0.08 * (self.span.end - self.span.start)
+                # Where there is no room above or at the left, the number stands below at the right.
+                at_edge = at_left or offset > self.low + 0.9 * (self.high - self.low)
                 self.axes.annotate(
                     f"×{count:.0f}", (time, offset / self.scale.divisor), textcoords="offset points",
-                    xytext=(5, -6) if at_left else (-5, 4), ha="left" if at_left else "right",
+                    xytext=(5, -6) if at_edge else (-5, 4), ha="left" if at_edge else "right",
                     color=style.RED, fontsize=5.5, clip_on=True, zorder=5,
                 )  # fmt: skip
 
@@ -293,7 +299,7 @@ class Diagram:
         self.axes.add_artist(PathPatch(Path(vertices, codes), fill=False, **looks))
 
     def _height_pt(self, sent: Sent, shown: Booleans) -> float:
-        """How high the median segment will stand, in points."""
+        """Height of the median segment in the picture, in points."""
         if not shown.any():
             return 0.0
         share = float(np.median((sent.end - sent.start)[shown])) / (self.high - self.low)

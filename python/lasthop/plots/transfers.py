@@ -6,13 +6,14 @@ from typing import Final
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lasthop.plots import style
 from lasthop.plots.axes import set_title
 from lasthop.plots.columns import Columns, Floats
 from lasthop.plots.delay import distribution
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.runs import DASHES, named_runs
+from lasthop.plots.runs import look_of, named_runs
 from lasthop.plots.source import Source, check_tables
 from lasthop.plots.span import span_of
 
@@ -21,14 +22,14 @@ ID: Final = "transfers"
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw the share of transfers with at most each goodput, a curve for each run."""
+    """Draw the share of transfers with at most each goodput, a curve for each run in a shade of one colour."""
     figure = style.new_figure(view.width, HEIGHT_IN)
     axes = figure.subplots()
     found = [(name, goodputs_kbps(run, view)) for name, run in named_runs(source, view)]
     for place, (name, rates) in enumerate(found):
         if len(rates):
             rate, share = distribution(rates)
-            colour, dashes = style.SERIES[place % len(style.SERIES)], DASHES[place // len(style.SERIES) % len(DASHES)]
+            colour, dashes = look_of(0, place, len(found))
             axes.step(rate, share, where="post", color=colour, linestyle=dashes, label=f"{name} ({len(rates)})")
     set_title(axes, view, source, "distribution of the goodput of transfers")
     axes.set_xlabel("Goodput of a transfer, from request to last byte (kbit/s)")
@@ -36,6 +37,9 @@ def draw(source: Source, view: View) -> Figure:
     axes.set_ylim(0, 1.02)
     if any(len(rates) for _, rates in found):
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         style.say_empty(axes, "no transfer ended in this time")
     style.legend_below(figure, [axes])

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Any, Final
 
-from lasthop._native import SOURCES, __version__
+from lasthop import _native
 from lasthop.errors import InputError, LiveError
 from lasthop.real_time.frames import LAUNCHER, frame, json_frame, read_frame
 from lasthop.real_time.machines import Machine, Placement
@@ -62,7 +62,7 @@ class Channel:
         self._said.put((self, None))
 
     def _greet(self) -> None:
-        """Read what comes before the first frame: nothing from a child of this process."""
+        """Read the output before the first frame: none from a child of this process."""
 
 
 class Remote(Channel):
@@ -84,7 +84,7 @@ class Remote(Channel):
         self._complaints.start()
 
     def _greet(self) -> None:
-        """Read lines up to the one with the version and the sources; a shell may write others before."""
+        """Read lines up to the line with the version and the sources; a shell may write other lines before."""
         for line in self._input:
             if _build(line):
                 self._said.put((self, (LAUNCHER, line)))
@@ -129,7 +129,7 @@ class Remote(Channel):
                 f"{machine}: lasthop was not found: {errors} — install it there, or give its path: {where}"
             )
         words = f"lasthop could not be started: {errors}"
-        return LiveError(f"{machine}: {words} — this is lasthop {__version__}; the same is needed there")
+        return LiveError(f"{machine}: {words} — this is lasthop {_native.__version__}; the same is needed there")
 
 
 @contextmanager
@@ -164,13 +164,13 @@ def _compare_versions(placement: Placement, started: Sequence[Remote], said: Sai
 
 def _compare(placement: Placement, machine: Machine, version: str, sources: str) -> None:
     """Raise InputError if a machine has another version, or the same version built from other sources."""
-    if version != __version__:
-        what = f"{machine.text} has lasthop {version}, and this machine has {__version__}"
+    if version != _native.__version__:
+        what = f"{machine.text} has lasthop {version}, and this machine has {_native.__version__}"
         raise InputError(what, key=placement.key_of(machine), help="install the same version on both")
-    if sources != SOURCES:
+    if sources != _native.SOURCES:
         what = (
             f"{machine.text} has lasthop {version} built from other sources than this machine's "
-            f"({sources} there, {SOURCES} here)"
+            f"({sources} there, {_native.SOURCES} here)"
         )
         raise InputError(what, key=placement.key_of(machine), help="build and install the same sources on both")
 

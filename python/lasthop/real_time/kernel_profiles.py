@@ -1,4 +1,4 @@
-"""The profiles that this machine's kernel is in a real-time run: what the run is compared with in virtual time."""
+"""The profiles that correspond to this machine's kernel, with which a real-time run is compared in virtual time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ OTHER_NAMES: Final = {"htcp": "h-tcp", "westwood": "westwood-plus", "highspeed":
 """Our names of congestion controls that Linux calls otherwise."""
 RULES: Final = {"idle-restart", "window-usage", "byte-counting"}
 """The rules over a congestion control that Linux applies to all."""
-RELATIVES: Final = {**{profile: control for control, profile in KERNELS.items()}, "android": "cubic"}
+RELATIVES: Final = {
+    **{profile: control for control, profile in KERNELS.items()},
+    "linux-5": "cubic",
+    "linux-5-bbr": "bbr",
+    "android": "cubic",
+}
 """The profiles that describe a Linux kernel, with its congestion control."""
 
 
@@ -33,11 +38,14 @@ class Beside:
     profiles: tuple[str, ...]
     """The profiles, and the stacks of hosts that are no kernels."""
     remarks: tuple[str, ...]
-    """Where that is not what the scenario says, in sentences."""
+    """Differences from the scenario, in sentences."""
 
 
 def beside(scenario: Scenario, kernel_flows: Iterable[Mapping[str, Any]]) -> Beside:
-    """Return what a run in real time is compared with. `kernel_flows` are the flows in the summary of its kernel."""
+    """Return the profiles with which a run in real time is compared.
+
+    `kernel_flows` are the flows in the summary of its kernel.
+    """
     specification = deepcopy(scenario.specification)
     ran = {str(flow["flow"]): str(flow["congestion"]) for flow in kernel_flows}
     remarks, profiles = [], []
@@ -80,7 +88,7 @@ def _become_kernel(host: dict[str, Any], control: str | None) -> list[str]:
 
 @cache
 def _profile_of(control: str) -> tuple[str, dict[str, Any]]:
-    """Return the kernel's profile with a congestion control: its name, and what it resolves to."""
+    """Return the kernel's profile with a congestion control: its name, and its resolved keys."""
     if control in KERNELS:
         return KERNELS[control], _resolved({"profile": KERNELS[control]})
     usual = _resolved({"profile": "linux-6"})

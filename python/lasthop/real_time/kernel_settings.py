@@ -10,6 +10,9 @@ from lasthop.errors import InputError
 from lasthop.scenario import Scenario
 
 SETTINGS: Final = Path("/proc/sys")
+KERNEL: Final = "kernel"
+"""The stack of a host that names none."""
+
 CONGESTION_CONTROLS: Final = SETTINGS / "net/ipv4/tcp_available_congestion_control"
 
 
@@ -21,6 +24,18 @@ def check_settings(scenario: Scenario) -> None:
     for name in named.get("sysctl", ()):
         if SETTINGS.is_dir() and not _path(name).exists():
             raise _refusal(scenario, f"live.sysctl.{name}", name, "this kernel has no such setting", _near(name))
+
+
+def check_overrides(scenario: Scenario) -> None:
+    """Raise InputError if an override sets what only a kernel's stack reads, and no host has one."""
+    if any(host.get("stack") in (None, KERNEL) for host in scenario.specification["hosts"]):
+        return
+    for override in scenario.overrides:
+        key = override.partition("=")[0].strip()
+        if key.startswith(("live.congestion", "live.sysctl")):
+            what = "no host has the kernel's stack, which alone reads this key"
+            help = "leave it out, or give a host no `stack`"
+            raise InputError(what, file=f"--set {override}", key=key, help=help)
 
 
 def _check_congestion(scenario: Scenario, name: str) -> None:
@@ -48,7 +63,7 @@ def _refusal(scenario: Scenario, key: str, name: str, what: str, remedy: str) ->
 
 
 def _place(scenario: Scenario, name: str) -> dict[str, Any]:
-    """Return the place of the name: the last override that has it, else the file and its last line that has it."""
+    """Return the place of the name: the last override with it, else the file and its last line with it."""
     for override in reversed(scenario.overrides):
         if name in override:
             return {"file": f"--set {override}"}

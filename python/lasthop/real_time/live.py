@@ -18,12 +18,14 @@ from typing import Any, Final, overload
 from lasthop import errors
 from lasthop.errors import InputError, LiveError
 from lasthop.real_time.control import Remotes, remotes
-from lasthop.real_time.kernel_settings import check_settings
+from lasthop.real_time.kernel_settings import check_overrides, check_settings
 from lasthop.real_time.machines import Placement, placement_of
 from lasthop.real_time.process import PREFIX
+from lasthop.real_time.watching import Watched
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import Run, RunResult, open_run
 from lasthop.scenario import Given, Overrides, Scenario, scenario_of
+from lasthop.system import has_real_time
 
 Program = tuple[str, Sequence[str]]
 """The name of a host, and a program with its arguments."""
@@ -43,26 +45,31 @@ def live_result(
     programs: Sequence[Program] = (),
     out: Path | None = None,
     quiet_output: bool = False,
+    watched: Watched | None = None,
 ) -> Iterator[RunResult]:
     """Run a scenario in real time and yield its result; without `out` the result is removed after the block.
 
     `command` runs instead of the scenario's flows, in the first host without another program; with `quiet_output` its
     standard output goes to standard error, and with `out` it is kept there in `output-command.txt`. `programs` run in
-    their hosts until the run is over; their output is kept in the result's folder, in `output-HOST-N.txt`. Raises
-    InputError if the scenario names a congestion control or setting that this kernel does not have, and LiveError, with
-    the remedy, if this machine does not allow real time.
+    their hosts until the run is over; their output is kept in the result's folder, in `output-HOST-N.txt`. A run
+    that is `watched` reports its state, and `lasthop set` changes its links. Raises InputError if the scenario names a
+    congestion control or setting that this kernel does not have, and LiveError, with the remedy, if this machine does
+    not allow real time.
     """
+    if not has_real_time():
+        raise LiveError(f"runs in real time need Linux; this system is {sys.platform}")
+    check_overrides(scenario)
     if placement_of(scenario).is_here:
         check_settings(scenario)
     _check_hosts(scenario, programs)
     remove_left_folders()
     if out is None:
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
-            _run_child(scenario, command, programs, Path(folder), None, quiet_output)
+            _run_child(scenario, command, programs, Path(folder), None, quiet_output, watched)
             yield open_run(Path(folder))
     else:
         with whole_folder(out) as folder:
-            _run_child(scenario, command, programs, folder, COMMAND_OUTPUT, quiet_output)
+            _run_child(scenario, command, programs, folder, COMMAND_OUTPUT, quiet_output, watched)
         yield open_run(out)
 
 
@@ -114,6 +121,7 @@ def _run_child(
     folder: Path,
     output: str | None,
     quiet_output: bool,
+    watched: Watched | None,
 ) -> None:
     """Run the scenario in a child, which writes its result into `folder`, and in parts on the other machines."""
     placement = placement_of(scenario)
@@ -129,14 +137,30 @@ def _run_child(
         "machines": [],
     }
     if not any(placement.machines):
-        _run_here(request, quiet_output)
+        _run_here_watched(request, quiet_output, watched)
         return
+    if watched is not None:
+        raise InputError("a run on several machines has no name", key="--name", help="leave it out")
     with remotes(placement) as started:
         request["machines"] = placement.to_native()
         if placement.emulator is None:
             _run_between(started, request, quiet_output)
         elif error := started.run_there(request, folder):
             raise _at(placement, _rebuilt(error))
+
+
+def _run_here_watched(request: dict[str, Any], quiet_output: bool, watched: Watched | None) -> None:
+    """Run a request in a child, and follow its states if it is watched."""
+    if watched is None:
+        _run_here(request, quiet_output)
+        return
+    states, of_child = os.pipe()
+
+    def follow() -> None:
+        os.close(of_child)
+        watched.follow(states)
+
+    _run_here({**request, "watched": watched.to_json(of_child)}, quiet_output, (of_child,), follow)
 
 
 def _run_between(started: Remotes, request: dict[str, Any], quiet_output: bool) -> None:

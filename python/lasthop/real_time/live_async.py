@@ -46,7 +46,7 @@ def _live(given: Given, folder: str | PathLike[str] | None, overrides: Overrides
 
 
 class _Children:
-    """The processes of a run. After `stop`, those that start are ended at once."""
+    """The processes of a run. After `stop`, a process that starts is ended at once."""
 
     def __init__(self) -> None:
         self._started: list[subprocess.Popen[bytes]] = []

@@ -17,6 +17,7 @@ from typing import Any
 
 from lasthop import _native
 from lasthop.errors import LasthopError
+from lasthop.real_time.watching import watched_run
 from lasthop.results.run import write_files
 from lasthop.scenario import Scenario, in_memory
 
@@ -59,7 +60,8 @@ def run_request(
     machines = [(name, address, port, hosts) for name, address, port, hosts in request["machines"]]
     output = str(folder / request["output"]) if request["output"] else ""
     command = (request["command"], output)
-    return _native.live(request["scenario"], command, programs, progress, machines, streams)
+    watched = watched_run(request.get("watched"))
+    return _native.live(request["scenario"], command, programs, progress, machines, streams, watched)
 
 
 def _remove(*folders: Path) -> None:

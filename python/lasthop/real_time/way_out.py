@@ -1,4 +1,4 @@
-"""Interfaces that a router must not take without being told: those of this machine's own traffic."""
+"""Interfaces that a router must not use without an option: those of this machine's own traffic."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One self-contained page of one or several runs: `lasthop report`.
 
-`payload` turns a run's tables into the numbers that the page shows, `packing` packs them, `page` writes the HTML. The
+`payload` collects what the page shows of a run, `page` writes the HTML. The
 page's program is TypeScript, in `web/`; the wheel has its built form, `viewer.js` and `viewer.css`, beside this file.
 `study_page` and `study_pictures` make the page and the pictures of studies.
 """

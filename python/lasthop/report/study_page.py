@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 
 _VERDICTS: Final = {True: "holds", False: "fails", None: "not judged"}
 _MEASURES: Final = ("published", "measured", "ratio", "q25", "q75", "low", "high", "n", "kind", "agrees")
-"""Keys of a row that the page shows, after those that name it."""
+"""Keys of a row that the page shows, after the keys that name the row."""
 
 _LEFT_OUT: Final = ("ci95", "mean", "mean_low", "mean_high", "deterministic", "uncertain")
 """Keys of a row that the page does not show."""
@@ -82,7 +82,7 @@ def _overview(chapters: Iterable[Chapter]) -> str:
 
 
 def _held(claims: Sequence[Row]) -> str:
-    """Return the number of claims that hold, of those that were judged."""
+    """Return the number of judged claims that hold."""
     judged = [claim["holds"] for claim in claims if claim["holds"] is not None]
     rest = f", {len(claims) - len(judged)} not judged" if len(judged) < len(claims) else ""
     return f"{sum(judged)} of {len(judged)}{rest}" if claims else "–"

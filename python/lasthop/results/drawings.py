@@ -7,9 +7,9 @@ from typing import Final
 
 PICTURES: Final = (
     "time-sequence", "cwnd", "rtt", "queue", "progress", "throughput", "share", "delay", "cdf", "box", "transfers",
-    "cell",
+    "cell", "flight",
 )  # fmt: skip
-"""The kinds of pictures of a run, which are also the names that their files have if the user gives no other."""
+"""The kinds of pictures of a run, which are also the default names of their files."""
 
 PICTURE_SUFFIXES: Final = (".svg", ".pdf", ".png")
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lasthop.errors import InputError
 from lasthop.results.drawings import is_drawing
+from lasthop.system import is_alive
 
 INDEX_FILE = "run.json"
 """The file that marks a folder as the result of a run, written last."""
@@ -28,15 +29,21 @@ STUDY_FILE = "study.json"
 SWEEP_FILE = "sweep.json"
 """The files that mark a finished study and a sweep."""
 
+CASES_FOLDER = "cases"
+"""The folder in those of studies and sweeps with the results of single cases."""
+
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to write into; it becomes `target` on success, and is removed on any exception.
 
+    Folders above `target` that were made for it are removed with it.
+
     Raises InputError, before anything is written, if `target` exists and is not an earlier result.
     """
     check_target(target)
     partial = _partial_path(target, os.getpid())
+    made = [folder for folder in target.parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _clear_abandoned(target)
@@ -50,6 +57,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
         _put_in_place(partial, target)
     finally:
         _remove(partial, _parts(partial))
+        for folder in made:
+            _remove(folder, ())
 
 
 def check_target(target: Path) -> None:
@@ -79,13 +88,23 @@ def check_is_result(path: Path, index: str) -> None:
 
 
 def results_in(path: Path) -> list[Path]:
-    """Return the results that a folder stands for: itself, or those below it, as `lasthop fetch --out` writes them."""
+    """Return the results of a folder: itself, or the results below it, as `lasthop fetch --out` writes them."""
     return ([] if (path / INDEX_FILE).is_file() else _below(path)) or [path]
 
 
 def _below(path: Path) -> list[Path]:
     """Return the results directly below a folder, by name."""
     return sorted(index.parent for index in path.glob(f"*/{INDEX_FILE}") if not index.parent.name.startswith("."))
+
+
+def drawings_in(folder: Path) -> list[Path]:
+    """Return the pictures and pages in a folder that lasthop drew."""
+    return [path for path in sorted(folder.iterdir()) if is_drawing(path)]
+
+
+def discard(folder: Path) -> None:
+    """Remove what lasthop wrote of a run's result, and the folder if nothing else is in it."""
+    _remove(folder, [*_own_files(folder), *(path.name for path in drawings_in(folder))])
 
 
 def looks_incomplete(path: Path) -> bool:
@@ -96,7 +115,7 @@ def looks_incomplete(path: Path) -> bool:
 def _own_files(folder: Path) -> list[str]:
     """Return the names of the files in a result's folder that lasthop wrote; none if it is no result."""
     try:
-        index = json.loads((folder / INDEX_FILE).read_text())
+        index = json.loads((folder / INDEX_FILE).read_text("utf-8"))
         own = [*index["files"], INDEX_FILE] if str(index["format"]).startswith("lasthop run ") else []
     except (OSError, ValueError, KeyError, TypeError):
         return []
@@ -135,10 +154,10 @@ def _refusal_to_replace(path: Path) -> InputError:
 def _refusal_to_read(path: Path) -> InputError:
     if (path / SWEEP_FILE).is_file():
         what = "holds a sweep, which keeps the summaries of its runs and none of their tables"
-        remedy = "run the case you mean: lasthop run SCENARIO --set KEY=VALUE --out DIR, then name DIR"
+        remedy = f"name a run of a case, below {CASES_FOLDER}/: lasthop report --case CASE makes it"
     elif (path / STUDY_FILE).is_file():
         what = "holds a study, which keeps the measurements of its runs and none of their tables"
-        remedy = "lasthop report reads it; for a run, lasthop run SCENARIO --set KEY=VALUE --out DIR, then name DIR"
+        remedy = f"name a run of a case, below {CASES_FOLDER}/: lasthop report --case CASE makes it"
     elif (path / STORE_FILE).is_file():
         what, remedy = (
             "holds a study that did not finish",
@@ -162,18 +181,8 @@ def _clear_abandoned(target: Path) -> None:
     """Remove the partial folders that killed runs left beside `target`."""
     for partial in target.parent.glob(f".{target.name}.partial-*"):
         pid = partial.name.rpartition("-")[2]
-        if pid.isdigit() and not _is_alive(int(pid)):
+        if pid.isdigit() and (int(pid) == os.getpid() or not is_alive(int(pid))):
             _remove(partial, _parts(partial))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return pid != os.getpid()
 
 
 def _put_in_place(partial: Path, target: Path) -> None:
@@ -189,7 +198,7 @@ def _put_in_place(partial: Path, target: Path) -> None:
             replaced.rename(target)
         raise
     if replaced.exists():
-        drawn = [path.name for path in replaced.iterdir() if is_drawing(path)]
+        drawn = [path.name for path in drawings_in(replaced)]
         _move_along({path for path in replaced.iterdir() if path.name not in (*own, *drawn)}, target)
         _remove(replaced, (*own, *drawn))
 

@@ -14,7 +14,12 @@ FORMAT: Final = "lasthop run 1"
 
 _NUMBER: Final = (int, float)
 _NUMBER_OR_NONE: Final = (int, float, type(None))
-_INDEX: Final[Mapping[str, Any]] = {"summary": dict, "specification": dict, "files": dict}
+_INDEX: Final[Mapping[str, Any]] = {
+    "scenario": (str, type(None)),
+    "summary": dict,
+    "specification": dict,
+    "files": dict,
+}
 _SUMMARY: Final[Mapping[str, Any]] = {"clock": str, "stopped_s": _NUMBER, "flows": list, "links": list}
 _FLOW: Final[Mapping[str, Any]] = {
     "flow": str,
@@ -29,7 +34,7 @@ _LINK: Final[Mapping[str, Any]] = {"link": str, "direction": str, "queue_drops":
 def read_index(path: Path) -> Mapping[str, Any]:
     """Read `run.json`. Raises InputError if it is damaged, or has another format."""
     try:
-        index = json.loads(path.read_text())
+        index = json.loads(path.read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise _damaged(path, str(error)) from error
     _check(path, "the whole", index, dict)
@@ -46,6 +51,8 @@ def read_index(path: Path) -> Mapping[str, Any]:
             _check(path, f"summary.{part}[{place}]", row, dict)
             _check_keys(path, f"summary.{part}[{place}].", row, keys)
     for name, fingerprint in index["files"].items():
+        if Path(name).name != name:
+            raise _damaged(path, f"files[{name!r:.60}] is no name of a file in this folder")
         _check(path, f"files[{name!r}]", fingerprint, dict)
         _check_keys(path, f"files[{name!r}].", fingerprint, {"bytes": int})
     checked: Mapping[str, Any] = index

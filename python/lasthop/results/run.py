@@ -127,7 +127,7 @@ def write_index(partial: Path, summary: Mapping[str, Any], hash: str, specificat
     }
     path = partial / "run.json"
     with naming(path):
-        path.write_text(json.dumps(index, indent=2, ensure_ascii=False) + "\n")
+        path.write_text(json.dumps(index, indent=2, ensure_ascii=False) + "\n", "utf-8", newline="\n")
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

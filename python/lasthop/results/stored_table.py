@@ -46,7 +46,8 @@ class StoredTable:
         def opened() -> Any:
             schema = pq.ParquetFile(self._path).schema_arrow
             texts = [field.name for field in schema if pa.types.is_string(field.type)]
-            return pq.ParquetFile(self._path, read_dictionary=texts)
+            # One column at a time is read, which a buffer ahead of the reader only delays.
+            return pq.ParquetFile(self._path, read_dictionary=texts, pre_buffer=False)
 
         return self._guarded(opened)
 
@@ -55,5 +56,7 @@ class StoredTable:
 
         try:
             return read()
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"is damaged: {error}", file=str(self._path), help="run the scenario again") from error
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"is damaged: {str(error).strip()}", file=str(self._path), help="run the scenario again"
+            ) from error

@@ -1,4 +1,4 @@
-"""What a run has by its summary alone, in memory or on disk: flows and links as tables, and short views."""
+"""The parts of a run that need only its summary, in memory or on disk: flows and links as tables, and short views."""
 
 from __future__ import annotations
 

@@ -6,12 +6,15 @@ from lasthop.scenario.virtual_time import (
     RECORD_NOTHING,
     Progress,
     Record,
+    check_effect,
     check_virtual_time,
     in_memory,
     link_trace,
     run,
     run_to_folder,
     summary_of,
+    unread_keys,
+    unread_overrides,
 )
 
 __all__ = [
@@ -21,6 +24,7 @@ __all__ = [
     "Progress",
     "Record",
     "Scenario",
+    "check_effect",
     "check_virtual_time",
     "in_memory",
     "link_trace",
@@ -30,4 +34,6 @@ __all__ = [
     "run_to_folder",
     "scenario_of",
     "summary_of",
+    "unread_keys",
+    "unread_overrides",
 ]

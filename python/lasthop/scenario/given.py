@@ -1,4 +1,4 @@
-"""What callers give beside a scenario: overrides of its keys, and a seed."""
+"""Arguments in addition to a scenario: overrides of its keys, and a seed."""
 
 from __future__ import annotations
 

@@ -53,9 +53,9 @@ _STRAIGHT_LINK = 'mtu = "1500 bytes"\ndown = {}\nup = {}\n'
 
 
 def _is_shared(file: Path) -> bool:
-    """Whether a file's link is a shared channel, which has no direction "down". What cannot be read the engine says."""
+    """Whether a file's link is a shared channel, which has no direction "down". The engine reports unreadable files."""
     try:
-        keys = tomllib.loads(file.read_text())
+        keys = tomllib.loads(file.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError):
         return False
     links = keys.get("links")

@@ -41,10 +41,13 @@ Given = Scenario | str | PathLike[str] | Mapping[str, Any]
 """A resolved scenario, a path or a name of the library, TOML text (of several lines), or a mapping."""
 
 
-def load_scenario(source: str | PathLike[str], *, overrides: Overrides = (), seed: int | None = None) -> Scenario:
+def load_scenario(
+    source: str | PathLike[str], *, overrides: Overrides = (), seed: int | None = None, allow_code: bool = False
+) -> Scenario:
     """Read a scenario by path or by name, apply overrides and the seed, and resolve it.
 
-    Raises InputError with file, line, key and the remedy.
+    With `allow_code` the file and its profiles may bring programs, which run with the caller's rights; one that an
+    override names needs no consent. Raises InputError with file, line, key and the remedy.
 
     >>> import lasthop
     >>> lasthop.load_scenario("quickstart", overrides={"flows.download.bytes": "500 kB"}, seed=7)
@@ -52,17 +55,22 @@ def load_scenario(source: str | PathLike[str], *, overrides: Overrides = (), see
     """
     applied = override_texts(overrides)
     with naming_overrides(overrides):
-        loaded = _native.load_scenario(fspath(source), str(catalogue.LIBRARY), applied, check_seed(seed))
+        loaded = _native.load_scenario(fspath(source), str(catalogue.LIBRARY), applied, check_seed(seed), allow_code)
     return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, fspath(source), applied)
 
 
 def parse_scenario(
-    given: str | Mapping[str, Any], *, overrides: Overrides = (), seed: int | None = None, source: str = "scenario"
+    given: str | Mapping[str, Any],
+    *,
+    overrides: Overrides = (),
+    seed: int | None = None,
+    source: str = "scenario",
+    allow_code: bool = False,
 ) -> Scenario:
     """Read a scenario from TOML text, or from a mapping with the same keys, and resolve it.
 
-    `source` is the file name used in messages; relative paths in the scenario start at its folder. Raises InputError
-    with line, key and the remedy.
+    `source` is the file name used in messages; relative paths in the scenario start at its folder. `allow_code`
+    is that of `load_scenario`. Raises InputError with line, key and the remedy.
 
     >>> import lasthop
     >>> link = {"name": "lasthop", "between": ["server", "phone"], "preset": "lte", "up": {}, "down": {}}
@@ -74,12 +82,17 @@ def parse_scenario(
     applied = override_texts(overrides)
     text = given if isinstance(given, str) else "".join(_line(key, value) for key, value in given.items())
     with naming_overrides(overrides):
-        loaded = _native.parse_scenario(text, source, str(catalogue.LIBRARY), applied, check_seed(seed))
+        library = str(catalogue.LIBRARY)
+        loaded = _native.parse_scenario(text, source, library, applied, check_seed(seed), allow_code)
     return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, source, applied, text)
 
 
-def scenario_of(given: Given, *, overrides: Overrides = (), seed: int | None = None) -> Scenario:
+def scenario_of(
+    given: Given, *, overrides: Overrides = (), seed: int | None = None, allow_code: bool = False
+) -> Scenario:
     """Return a resolved scenario unchanged; read anything else, applying `overrides` and `seed`.
+
+    `allow_code` is that of `load_scenario`.
 
     Raises InputError with file, line, key and the remedy; also for overrides or a seed beside a resolved scenario,
     which could have no effect.
@@ -90,8 +103,11 @@ def scenario_of(given: Given, *, overrides: Overrides = (), seed: int | None = N
             raise InputError("a resolved scenario takes no overrides and no seed", help=help)
         return given
     if isinstance(given, Mapping) or (isinstance(given, str) and "\n" in given):
-        return parse_scenario(given, overrides=overrides, seed=seed)
-    return load_scenario(given, overrides=overrides, seed=seed)
+        return parse_scenario(given, overrides=overrides, seed=seed, allow_code=allow_code)
+    if not isinstance(given, str | PathLike):
+        help = "give a path, a name, TOML text or a mapping"
+        raise InputError(f"the scenario is {given!r}, of the type {type(given).__name__}", key="scenario", help=help)
+    return load_scenario(given, overrides=overrides, seed=seed, allow_code=allow_code)
 
 
 def _line(key: object, value: object) -> str:

@@ -2,7 +2,7 @@
 
 from lasthop.stats.alike import are_alike
 from lasthop.stats.convergence import convergence_time
-from lasthop.stats.fairness import jain_index
+from lasthop.stats.fairness import jain_index, max_min_index, product_index
 from lasthop.stats.intervals import mean_interval, median_interval, student_t, two_medians_interval
 from lasthop.stats.precision import is_narrow
 from lasthop.stats.quantiles import QUANTILE_RULE, quantile
@@ -17,8 +17,10 @@ __all__ = [
     "convergence_time",
     "is_narrow",
     "jain_index",
+    "max_min_index",
     "mean_interval",
     "median_interval",
+    "product_index",
     "quantile",
     "rate_variation",
     "spread",

@@ -29,6 +29,8 @@ class Agreement:
     """Share of the measured value by which the published one may differ, and by which a span is widened."""
     or_: float
     """Absolute difference that is allowed, if it is larger."""
+    deviations: float
+    """Number of published standard deviations that is allowed, if it is larger."""
     runs: int | None
     """Number of runs of the document's median; None for other rules."""
 
@@ -68,7 +70,8 @@ def _bounds(kind: Agreement, row: Reported, numbers: Sequence[float]) -> tuple[f
         low, high = row["low"], row["high"]
     else:
         low = high = row["measured"]
-    return min(low * (1 - kind.within), low - kind.or_), max(high * (1 + kind.within), high + kind.or_)
+    allowed = max(kind.or_, kind.deviations * (row.get("published_deviation") or 0.0))
+    return min(low * (1 - kind.within), low - allowed), max(high * (1 + kind.within), high + allowed)
 
 
 def counted(rows: Sequence[Reported]) -> dict[str, list[dict[str, Any]]]:

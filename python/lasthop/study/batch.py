@@ -39,7 +39,7 @@ class Job:
 
 
 def record_of(tables: Iterable[str]) -> Record:
-    """Return what the engine must record to return these tables."""
+    """Return the records that the engine needs for these tables."""
     return {"tables": list(tables), "captures": []}
 
 

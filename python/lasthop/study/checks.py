@@ -72,5 +72,5 @@ def _module_name(folder: Path) -> str:
 def checks_key(names: Collection[str], folder: Path) -> str:
     """Return a key of these checks, which changes with their names and with the source of the study's own."""
     own = folder / "checks.py"
-    source = own.read_text() if own.is_file() else ""
+    source = own.read_text("utf-8") if own.is_file() else ""
     return "\n".join([*sorted(names), source]) if names else ""

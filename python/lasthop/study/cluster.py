@@ -8,6 +8,7 @@ Needs the package `distributed`, which the extra `cluster` names.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lasthop.errors import InputError, RunError
+from lasthop.extras import remedy_of
 from lasthop.provenance import engine
 from lasthop.study.batch import Batch, Job, Progress
 from lasthop.study.checks import find_check, load_checks
@@ -28,6 +30,11 @@ LARGEST_BATCH = 50
 """Largest number of runs in a batch, which are lost if the worker dies."""
 BATCHES_PER_WORKER = 4
 """Least number of batches for each worker, so that a slow worker does not delay the end."""
+
+
+MOST_LOSSES = 25
+"""Number of times that a batch is submitted again. Dask gives one up whose worker has died four times
+(`distributed.scheduler.allowed-failures`), which machines that come and go reach without a fault of the batch."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ def fulfil(order: Order) -> Answer:
     progress = Progress()
     with tempfile.TemporaryDirectory(prefix="lasthop-checks-") as folder:
         if order.source:
-            (Path(folder) / "checks.py").write_text(order.source)
+            (Path(folder) / "checks.py").write_text(order.source, "utf-8", newline="\n")
         own = load_checks(Path(folder))
         checks = {case: {name: find_check(name, own) for name in names} for case, names in order.checks.items()}
         batch = Batch(order.jobs, answer, checks, progress, lambda _done: None, checked_only=order.checked_only)
@@ -92,11 +99,23 @@ def run_on_cluster(
     """Run the missing runs on the workers of a Dask `client`, and put each batch into the store when it returns."""
     orders = list(_orders(missing, checks, source, checked_only, _workers_of(client)))
     futures = {client.submit(fulfil, order, pure=False): place for place, order in enumerate(orders)}
+    losses: Counter[int] = Counter()
     failures: dict[int, Mapping[str, str]] = {}
     done = 0
     try:
-        for future in _dask().as_completed(list(futures)):
-            answer = future.result()
+        completed = _dask().as_completed(list(futures))
+        for future in completed:
+            try:
+                answer = future.result()
+            except _dask().KilledWorker as error:
+                place = futures[future]
+                losses[place] += 1
+                if losses[place] > MOST_LOSSES:
+                    raise RunError(f"workers die of a batch again and again: {error}") from error
+                again = client.submit(fulfil, orders[place], pure=False)
+                futures[again] = place
+                completed.add(again)
+                continue
             if answer.refused is not None:
                 raise _refusal([f"one with the build {answer.refused}"])
             for key, about, summary_json in answer.kept:
@@ -156,7 +175,7 @@ def _dask() -> Any:
         return import_module("distributed")
     except ImportError as error:
         raise InputError(
-            "a cluster needs Dask, which is not installed", key="--cluster", help="pip install 'distributed>=2024.1'"
+            "a cluster needs Dask, which is not installed", key="--cluster", help=remedy_of("cluster")
         ) from error
 
 

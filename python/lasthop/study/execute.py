@@ -255,7 +255,7 @@ def _runner(study: Study, cluster: str | None, workers: int, checked_only: bool)
         ).run(workers)
         return
     own = study.folder / "checks.py"
-    source = own.read_text() if own.is_file() else ""
+    source = own.read_text("utf-8") if own.is_file() else ""
     with connected(cluster, workers) as client:
         yield lambda missing, store, checks, progress, tick: run_on_cluster(
             client,

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from lasthop.errors import InputError, RunError
-from lasthop.stats import jain_index
+from lasthop.stats import jain_index, max_min_index, product_index
 from lasthop.study.plan import Fold, Metric
 from lasthop.study.store import Outcome
 
@@ -99,8 +99,9 @@ def _link_counter(place: str, window: str | None, outcome: Outcome) -> float:
     raise InputError(f"no link counter {place!r}", key="metrics", help="write link.direction.counter")
 
 
-def _jain_x100(numbers: Sequence[float]) -> float:
-    return 100 * jain_index(numbers)
+def _x100(index: Callable[[Sequence[float]], float]) -> Callable[[Sequence[float]], float]:
+    """Return an index of fairness in percent."""
+    return lambda numbers: 100 * index(numbers)
 
 
 _FOLDS: dict[Fold, Callable[[Sequence[float]], float]] = {
@@ -108,5 +109,7 @@ _FOLDS: dict[Fold, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
     "mean": lambda numbers: sum(numbers) / len(numbers),
-    "jain": _jain_x100,
+    "jain": _x100(jain_index),
+    "max-min": _x100(max_min_index),
+    "product": _x100(product_index),
 }

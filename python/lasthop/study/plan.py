@@ -16,16 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from lasthop import _native, catalogue
 from lasthop.chart import Chart
 from lasthop.errors import InputError
+from lasthop.scenario.virtual_time import IN_REAL_TIME_ONLY
 from lasthop.study.agreement import Agreement
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Fold = Literal["sum", "min", "max", "mean", "jain"]
-
-
-IN_REAL_TIME_ONLY = ("kernel", "program")
-"""Stacks that cannot run in virtual time."""
+Fold = Literal["sum", "min", "max", "mean", "jain", "max-min", "product"]
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Metric:
-    """How a number is computed from a run: from its flows, from a link, or by a named check."""
+    """Metric of a run: from its flows, from a link, or by a named check."""
 
     says: str
     flow: str | None = None

@@ -46,7 +46,7 @@ def read_published(source: PublishedFile | None, columns: Sequence[str]) -> dict
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text("utf-8")
     except OSError as error:
         raise InputError("the published values cannot be read", file=str(path), help=error.strerror) from error
 

@@ -47,7 +47,7 @@ def _at(segments: pa.Table, host: str, direction: str) -> pa.Table:
 
 
 def _new(arrived: pa.Table) -> list[int]:
-    """Return the new bytes of each packet, those that no earlier packet had; all bytes of a datagram are new."""
+    """Return the bytes of each packet that no earlier packet had; all bytes of a datagram are new."""
     known: dict[tuple[int, int], int] = {}
     new = []
     columns = (arrived[name].to_pylist() for name in ("connection", "seq", "len"))

@@ -149,9 +149,10 @@ def write_study(result: StudyResult, parts: Sequence[tuple[Study, Outcomes]]) ->
     tables = [flows_table(study, outcomes) for study, outcomes in parts]
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
     _replace(result.folder / "study.parquet", lambda path: pq.write_table(table, path))
-    index = {"format": FORMAT, "versions": versions(), "machine": machine(), **result.to_json()}
+    file = str(parts[0][0].file)
+    index = {"format": FORMAT, "versions": versions(), "machine": machine(), "file": file, **result.to_json()}
     text = json.dumps(index, indent=1, ensure_ascii=False) + "\n"
-    _replace(result.folder / "study.json", lambda path: path.write_text(text))
+    _replace(result.folder / "study.json", lambda path: path.write_text(text, "utf-8", newline="\n"))
 
 
 def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
@@ -210,7 +211,7 @@ def open_study(folder: str | PathLike[str]) -> StudyResult:
     folder = Path(folder)
     check_is_result(folder, "study.json")
     try:
-        index = json.loads((folder / "study.json").read_text())
+        index = json.loads((folder / "study.json").read_text("utf-8"))
         kept = ("study", "title", "rows", "claims", "runs", "reused", "wall_s", "cpu_s", "failures")
         unmatched = index.get("unmatched", ())
         return StudyResult(folder=folder, unmatched=unmatched, **{key: index[key] for key in kept})

@@ -1,4 +1,4 @@
-"""The rows of a study: what was measured, with its spread, beside what was published. Pure functions."""
+"""The rows of a study: measured values with their spread, beside published values. Pure functions."""
 
 from __future__ import annotations
 
@@ -137,10 +137,11 @@ def _over_span(spreads: Mapping[int, Spread | None]) -> Reported:
 
 def _published_more(known: Published | None) -> Reported:
     if known is None:
-        return {"published_q25": None, "published_q75": None, "uncertain": None}
+        return {"published_q25": None, "published_q75": None, "published_deviation": None, "uncertain": None}
     return {
         "published_q25": known.values.get("q25"),
         "published_q75": known.values.get("q75"),
+        "published_deviation": known.values.get("deviation"),
         "uncertain": known.uncertain,
     }
 

@@ -7,7 +7,6 @@ kept and ignored. The runs of both are repeated.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Any, BinaryIO, Final, Self
 
 from lasthop.errors import InputError, naming
 from lasthop.results.folder import STORE_FILE, looks_incomplete
+from lasthop.system import lock
 
 Outcome = Mapping[str, Any]
 """The kept outcome of one run: its summary, and the numbers of its checks."""
@@ -45,7 +45,7 @@ class Store:
     def __enter__(self) -> Self:
         self._file = _opened(self.folder)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self._file)
         except BlockingIOError:
             self._file.close()
             raise InputError(
@@ -77,7 +77,7 @@ class Store:
         self._outcomes[key] = {**about, **json.loads(summary_json)}
 
     def flush(self) -> None:
-        """Write what was put to the file."""
+        """Write the stored outcomes to the file."""
         with naming(self._path):
             self._file.flush()
 

@@ -18,7 +18,7 @@ from lasthop.results.run import Run
 from lasthop.study.measures import chosen_flows, within
 
 PREFIX: Final = "transfers "
-"""How the engine begins the name of such a check; its parameters follow as JSON."""
+"""Prefix of the engine's name of such a check; its parameters follow as JSON."""
 
 Rates = npt.NDArray[np.float64]
 

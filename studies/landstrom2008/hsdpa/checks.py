@@ -47,7 +47,7 @@ def voice_satisfied_pct(run: Run) -> float:
 
 
 def fairness(run: Run) -> float:
-    """How alike the goodputs of web users are."""
+    """Return the similarity of the goodputs of web users."""
     return 100 * jain_index(_web_kbps(run))
 
 

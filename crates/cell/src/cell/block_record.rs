@@ -7,7 +7,7 @@ use crate::identity::{SectorId, UserId};
 /// One transport block, sent in one TTI.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockRecord {
-    /// When the TTI began.
+    /// Time at which the TTI began.
     pub at: Instant,
     /// Receiving user.
     pub user: UserId,

@@ -9,7 +9,7 @@ use crate::adaptation::Format;
 use crate::identity::UserId;
 use crate::scheduler::{Candidate, Rank};
 
-/// What a sector may send to a user in this TTI.
+/// Data that a sector may send to a user in this TTI.
 #[derive(Clone, Copy, Debug)]
 struct Offer {
     quality: f64,

@@ -93,7 +93,7 @@ impl<P: Packet> User<P> {
         }
     }
 
-    /// Records the measured quality and returns the one that the sector uses, `delay` TTIs old.
+    /// Records the measured quality and returns the quality that the sector uses, which is `delay` TTIs old.
     pub(super) fn report(&mut self, measured: f64, delay: usize) -> f64 {
         if delay == 0 {
             return measured;

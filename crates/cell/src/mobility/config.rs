@@ -9,7 +9,7 @@ use units::Duration;
 use crate::check::{at_least, refuse};
 use crate::quantity::{Decibels, Metres};
 
-/// How users move and are handed over.
+/// Motion and handover of users.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MobilityConfig {
@@ -24,10 +24,11 @@ pub struct MobilityConfig {
     /// Coefficient k of the filter of measurements: each has the weight 1/2^(k/4), the previous average the rest (3GPP
     /// TS 36.331 §5.5.3.2). Default: 4, that of the standard; 0 for no filter, at most 19.
     pub filter: u32,
-    /// Hysteresis: by how much another sector must be stronger. Default: 3 dB, that of ns-3's
+    /// Hysteresis: the minimum lead of another sector. Default: 3 dB, that of ns-3's
     /// `A3RsrpHandoverAlgorithm`.
     pub hysteresis: Decibels,
-    /// Time to trigger: for how long it must be stronger. Default: 256 ms, that of ns-3's `A3RsrpHandoverAlgorithm`.
+    /// Time to trigger: the time for which it must be stronger. Default: 256 ms, that of ns-3's
+    /// `A3RsrpHandoverAlgorithm`.
     pub time_to_trigger: Duration,
     /// Time in which a user is not served at a handover. Default: 50 ms (3GPP TR 36.881 §5.2.4 has 49.5 ms for LTE).
     pub suspension: Duration,

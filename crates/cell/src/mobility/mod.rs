@@ -1,4 +1,4 @@
-//! How users move, and when they are handed over to another sector.
+//! Motion of users, and their handover to another sector.
 //!
 //! In every measurement period each user moves along its course, its path loss becomes that of the new place, and its
 //! shadowing drifts with the distance (Gudmundson 1991, "Correlation model for shadow fading in mobile radio systems").

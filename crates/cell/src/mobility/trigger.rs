@@ -1,4 +1,4 @@
-//! When a user is handed over, and to which sector.
+//! The trigger of a handover, and its target sector.
 
 use units::Instant;
 
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(handed_over(0, &[near, far, far, far]), Some((3, 1)), "400 ms after the first of them");
         assert_eq!(handed_over(0, &[near, far, far, near, far, far]), None, "it must last");
         let third = [-80.0, -76.9, -76.0];
-        assert_eq!(handed_over(0, &[near, far, far, third, third, third]), Some((5, 2)), "each by itself");
+        assert_eq!(handed_over(0, &[near, far, far, third, third, third]), Some((5, 2)), "each counts alone");
     }
 
     #[test]

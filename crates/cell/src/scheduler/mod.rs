@@ -88,23 +88,22 @@ pub struct Candidate {
     pub service: Service,
     /// r: what the radio carries to it in this TTI, or what it has queued, if that is less.
     pub rate: f64,
-    /// What the radio alone carries to it.
+    /// Rate that the radio alone allows.
     pub radio_rate: f64,
     /// μ: the average rate that it has had.
     pub mean_rate: f64,
     /// The minimum rate that its service is to have.
     pub min_rate: f64,
-    /// How long its oldest packet has waited.
+    /// Age of its oldest packet.
     pub delay: Duration,
-    /// How long the oldest token of a bucket has waited that is filled at the minimum rate and emptied by what the
-    /// user is sent.
+    /// Age of the oldest token of a bucket that is filled at the minimum rate and emptied by what the user is sent.
     pub token_delay: Duration,
-    /// How long ago it was last served.
+    /// Time since it was last served.
     pub unserved: Duration,
 }
 
 impl Candidate {
-    /// What is left of its delay budget; without a budget, no end.
+    /// Rest of its delay budget; unlimited without a budget.
     #[must_use]
     pub const fn slack(&self) -> Duration {
         match self.service {

@@ -15,7 +15,7 @@ use crate::error::ConfigError;
 use registry::registry;
 
 registry! {
-    /// How the rate of transmission varies. Written as a table of one key, its name.
+    /// Variation of the rate of transmission. Written as a table of one key, its name.
     Capacity in "capacity", a "rate source" of dyn CapacityParameters:
     SquareWave = square_wave,
     Schedule = schedule,

@@ -1,4 +1,4 @@
-//! Schedule: rates at given times, once or over and over.
+//! Schedule: rates at given times, once or repeated.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ use crate::error::ConfigError;
 use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry::new("schedule", "rates at given times, once or over and over", "for what was measured, or is to be repeated exactly").written("{ schedule = { steps = [{ at = \"0 s\", rate = \"1 Mbit/s\" }, { at = \"10 s\", rate = \"200 kbit/s\" }] } }");
+pub const ENTRY: Entry = Entry::new("schedule", "rates at given times, once or repeated", "for measured or exactly repeatable values").written("{ schedule = { steps = [{ at = \"0 s\", rate = \"1 Mbit/s\" }, { at = \"10 s\", rate = \"200 kbit/s\" }] } }");
 
 /// The steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// Rates and from when on they hold; the first from "0 s" on. Zero is an outage.
+    /// Rates and the times from which they apply; the first from "0 s" on. Zero is an outage.
     pub steps: Vec<Step>,
-    /// Period after which it repeats. Default: the last rate applies for ever.
+    /// Period after which it repeats. Default: the last rate applies until the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Duration>,
 }

@@ -37,7 +37,7 @@ pub trait RateSource: Debug + Send {
     fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd;
 }
 
-/// When a transmission ends.
+/// Time at which a transmission ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmissionEnd {
     /// Then.

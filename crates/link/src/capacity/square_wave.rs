@@ -1,4 +1,4 @@
-//! Square wave: a high and a low rate by turns (Landström 2008, section 4.5: 15 and 5 Mbit/s).
+//! Square wave: a high and a low rate in turn (Landström 2008, section 4.5: 15 and 5 Mbit/s).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use registry::Entry;
 
 /// The registry's line.
 pub const ENTRY: Entry =
-    Entry::new("square-wave", "a high and a low rate by turns", "Landström 2008, section 4.5")
+    Entry::new("square-wave", "a high and a low rate in turn", "Landström 2008, section 4.5")
         .written("{ square-wave = { high = \"15 Mbit/s\", low = \"5 Mbit/s\", period = \"2 s\" } }");
 
 /// The rates and their turns.
@@ -24,12 +24,12 @@ pub struct Parameters {
     pub high: Rate,
     /// The rate in the rest; zero is an outage.
     pub low: Rate,
-    /// How long both take together: 1 / frequency.
+    /// Length of a period: 1 / frequency.
     pub period: Duration,
-    /// The share of the period with the high rate.
+    /// Share of the period with the high rate.
     #[serde(default = "half")]
     pub share: Probability,
-    /// When a period starts; without it, with the run.
+    /// Time at which a period starts. Default: the start of the run.
     #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub phase: Duration,
@@ -40,7 +40,7 @@ fn half() -> Probability {
 }
 
 impl Parameters {
-    /// How long the high rate lasts.
+    /// Length of the high rate.
     fn first(&self) -> Duration {
         self.period.mul_f64(self.share.get())
     }

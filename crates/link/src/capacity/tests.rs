@@ -26,7 +26,7 @@ fn us(micros: u64) -> Instant {
     Instant::START + Duration::from_micros(micros)
 }
 
-/// When packets of these sizes leave that are transmitted one after the other from `start` on.
+/// Time at which packets of these sizes leave that are transmitted one after the other from `start` on.
 fn ends(source: &mut dyn RateSource, start: Instant, sizes: &[u64]) -> Vec<u64> {
     let mut now = start;
     let mut end = |size: &u64| {

@@ -20,9 +20,9 @@ pub const ENTRY: Entry =
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// How fast tokens come, a byte each: the rate in the long run.
+    /// Rate at which tokens arrive, one per byte: the long-term rate.
     pub rate: Rate,
-    /// The most tokens that are kept; as many there are at the start. The link's `rate` is that of the
+    /// Maximum number of tokens, which is also the number at the start. The link's `rate` is that of the
     /// bursts; without one, they take no time.
     pub burst: Bytes,
 }

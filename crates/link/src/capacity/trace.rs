@@ -30,11 +30,11 @@ pub const ENTRY: Entry = Entry::new(
 /// Bytes of an opportunity: Mahimahi's packet, an Ethernet MTU.
 pub const OPPORTUNITY: Bytes = Bytes(1500);
 
-/// Which file, and its times once it was read.
+/// Path of the file, and its times once it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// The file, relative to the one that names it.
+    /// Path of the file, relative to the file that names it.
     pub path: String,
     /// The times of the opportunities in milliseconds; none before the file was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -173,7 +173,7 @@ impl Packet for Full {
     fn corrupt(&mut self) {}
 }
 
-/// Where a link has no rate, its opportunities never end; a file of them would be 100 MB.
+/// If a link has no rate, its opportunities never end; a file of them would be 100 MB.
 const MOST_OPPORTUNITIES: usize = 10_000_000;
 
 #[derive(Debug)]
@@ -194,7 +194,7 @@ impl Trace {
         Instant::START + Duration::from_millis(millis)
     }
 
-    /// Those before `now` are missed.
+    /// Opportunities before `now` are missed.
     fn skip_to(&mut self, now: Instant) {
         let period = self.millis[self.millis.len() - 1] * NANOS_PER_MILLI;
         // The last of a round falls together with the start of the next, so look one round back.

@@ -12,11 +12,11 @@ use crate::error_model::{ErrorModel, independent};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outages {
-    /// From the start of one to the start of the next.
+    /// Time from the start of one outage to the start of the next.
     pub every: Duration,
-    /// How long each lasts: a packet that arrives exactly at its end is through.
+    /// Length of an outage. A packet that arrives exactly at its end is not lost.
     pub length: Duration,
-    /// When the first starts; without it, at the start of the run.
+    /// Start of the first outage. Default: the start of the run.
     #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub phase: Duration,
@@ -79,7 +79,7 @@ pub struct Reordering {
     /// Probability that a packet is chosen; with `gap`, that of the packet whose turn it is. Default: 1.
     #[serde(default = "certain", skip_serializing_if = "is_certain")]
     pub probability: Probability,
-    /// Only every n-th packet may be chosen; if it is not, the next may. Without it, any.
+    /// Number n: only every n-th packet may be chosen; if it is not, the next may. Default: any packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<u64>,
     /// The extra delay.
@@ -97,7 +97,7 @@ pub enum ReorderingMode {
     /// The chosen packets: the others overtake them.
     #[default]
     FallBehind,
-    /// All but the chosen packets, which overtake: as netem reorders.
+    /// All but the chosen packets, which overtake, as in netem.
     GoAhead,
 }
 
@@ -117,7 +117,7 @@ impl Arq {
         matches!(self.at_limit, LimitAction::Reset)
     }
 
-    /// Which attempts fail.
+    /// Attempts that fail.
     #[must_use]
     pub fn model(&self) -> ErrorModel {
         let probability = self.probability.unwrap_or_default();

@@ -24,6 +24,7 @@ use crate::error::ConfigError;
 /// once, in order, without limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "LinkDirection")]
 pub struct Config {
     /// Base rate of transmission. Without one, transmission takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +33,7 @@ pub struct Config {
     /// transmission continues across its changes. Its base rate, if it needs one, is `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
-    /// The available rate in the course of time; the base rate holds until the first change. A draw of zero is an
+    /// The available rate over time; the base rate applies until the first change. A draw of zero is an
     /// outage: no transmission starts before the next change. A transmission keeps the rate with which it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_rate: Option<Distribution<Rate>>,
@@ -43,14 +44,14 @@ pub struct Config {
     /// Time from the end of a packet's transmission to its arrival at the other end.
     #[serde(skip_serializing_if = "is_zero")]
     pub propagation: Distribution<Duration>,
-    /// Overhead of the link for each packet: framing and link headers. It counts in the transmission time, in buffers
-    /// and in limits in bytes, and in errors per bit.
+    /// Overhead of the link for each packet: framing and link headers. It is part of the transmission time, of buffers
+    /// and limits in bytes, and of errors per bit.
     #[serde(skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub framing: Bytes,
     /// The input queue: packets that wait for the send buffer.
     pub queue: Queue,
-    /// The link's send buffer. Without one, only the packet in transmission is out of the queue.
+    /// The link's send buffer. Default: room for the packet in transmission only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_buffer: Option<SendBuffer>,
     /// The link's receive buffer. Default: packets leave in order, and any number may wait for a delayed one.
@@ -59,14 +60,14 @@ pub struct Config {
     /// Time to allocate the channel before a transmission. The channel is occupied in this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation_delay: Option<Distribution<Duration>>,
-    /// Which transmissions need the channel allocated.
+    /// Transmissions that need the channel allocated.
     #[serde(skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub allocation: Allocation,
-    /// Radio frames into which packets are cut, and their repetition.
+    /// Radio frames into which packets are cut, and their retransmission.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
-    /// Delay spikes: transmission stops for a while from time to time, as the hiccup tool does it.
+    /// Delay spikes: transmission stops for a while from time to time, as with the hiccup tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spikes: Option<Suspensions>,
     /// Traffic of a higher priority that takes the channel from time to time.
@@ -81,24 +82,23 @@ pub struct Config {
     /// The random error process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Errors>,
-    /// Errors that happen to chosen packets: "delay the 20th packet by 6 s".
+    /// Errors of chosen packets: "delay the 20th packet by 6 s".
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<ScriptedEvent>,
-    /// Times during which all that arrives is lost.
+    /// Periods in which all arriving packets are lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outages: Option<Outages>,
     /// Retransmission by the link layer: the cost of failed attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arq: Option<Arq>,
-    /// Packets that take longer than the others, and are overtaken.
+    /// Packets with an additional delay, which are overtaken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering: Option<Reordering>,
     /// Packets that arrive twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<Duplicates>,
-    /// How old a packet may become on this link. One that is older is discarded wherever it waits:
-    /// in the queue, the send buffer, for the channel, or in the receive buffer. Without it, packets
-    /// wait as long as they must.
+    /// Maximum age of a packet on this link. An older packet is discarded wherever it waits: in the queue, the send
+    /// buffer, for the channel, or in the receive buffer. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<Duration>,
     /// Drops packets at random as they leave.
@@ -110,14 +110,14 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendBuffer {
-    /// The most bytes that it holds, framing included. The packet in transmission counts.
+    /// Maximum number of bytes, framing included. The packet in transmission counts.
     pub limit: Bytes,
-    /// How long a packet holds its place.
+    /// Time until a packet frees its place.
     #[serde(default)]
     pub held_until: HeldUntil,
 }
 
-/// How long a packet holds its place in the send buffer.
+/// Time until a packet frees its place in the send buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldUntil {
@@ -133,9 +133,8 @@ pub enum HeldUntil {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReceiveBuffer {
-    /// The most bytes that it holds, framing included. Nothing is lost for want of room in it: a
-    /// transmission starts only when there is room for its packet beside all that is on the way. A
-    /// packet that is larger than the buffer passes alone.
+    /// Maximum number of bytes, framing included. It never loses packets: a transmission starts only when there is room
+    /// for its packet beside all that is on the way. A packet that is larger than the buffer passes alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Bytes>,
     /// The order in which packets leave.
@@ -150,14 +149,14 @@ pub enum DeliveryOrder {
     /// propagation does not overtake.
     #[default]
     InOrder,
-    /// Likewise, each flow for itself: only packets of the same flow wait for a repair, as where each user has
+    /// As before, but for each flow separately: only packets of the same flow wait, as where each user has
     /// a bearer of his own.
     InOrderPerFlow,
     /// As they become ready.
     OutOfOrder,
 }
 
-/// Which transmissions need the channel allocated.
+/// Transmissions that need the channel allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocation {

@@ -14,10 +14,10 @@ use crate::error_model::{ErrorModel, independent};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspensions {
-    /// From the end of one to the start of the next, and from the start of the run to the first; at
-    /// least a microsecond.
+    /// Time from the end of one to the start of the next, and from the start of the run to the first; at least a
+    /// microsecond.
     pub interval: Distribution<Duration>,
-    /// How long each lasts.
+    /// Length of each.
     pub length: Distribution<Duration>,
 }
 
@@ -26,10 +26,10 @@ pub struct Suspensions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Handovers {
-    /// From the end of one to the start of the next, and from the start of the run to the first; at
-    /// least a microsecond.
+    /// Time from the end of one to the start of the next, and from the start of the run to the first; at least a
+    /// microsecond.
     pub interval: Distribution<Duration>,
-    /// How long nothing is transmitted.
+    /// Time for which nothing is transmitted.
     pub suspension: Distribution<Duration>,
     /// Treatment of packets that the link or its queue holds at the beginning of a handover.
     #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
@@ -57,9 +57,9 @@ pub struct Cell {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resets {
-    /// From one to the next, and from the start of the run to the first; at least a microsecond.
+    /// Time from one to the next, and from the start of the run to the first; at least a microsecond.
     pub interval: Distribution<Duration>,
-    /// Whether the input queue is emptied, too.
+    /// Whether the input queue is emptied as well.
     #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub queue: bool,
@@ -74,24 +74,23 @@ pub struct Frames {
     pub size: Bytes,
     /// Bytes of a packet in a frame. The last frame of a packet is padded.
     pub payload: Bytes,
-    /// Probability that a frame has to be repeated, the same for each attempt. Needed unless there
+    /// Probability that an attempt to send a frame fails, equal for all attempts. Needed unless there
     /// is a `model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<Probability>,
-    /// Another model of which attempts fail; it sees one frame after the other as they are sent.
+    /// Another model of failing attempts, applied to each frame in the order of transmission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ErrorModel>,
-    /// Delay added by each round of repetitions.
+    /// Delay added by each round of retransmissions.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub round_trip: Distribution<Duration>,
-    /// The most rounds. Where a frame has not arrived after the last, its packet is given up. Without
-    /// it, the link layer never gives up.
+    /// Maximum number of rounds. If a frame has not arrived after the last, its packet is discarded. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
 impl Frames {
-    /// Which attempts fail.
+    /// Attempts that fail.
     #[must_use]
     pub fn model(&self) -> ErrorModel {
         let probability = self.probability.unwrap_or_default();

@@ -169,7 +169,7 @@ impl Errors {
             return refuse(
                 key,
                 "the model says which packets are hit",
-                "write it inside the model, if it has it",
+                "write it inside the model, if the model has this key",
             );
         }
         check_model(&self.model(), self.model.is_some())

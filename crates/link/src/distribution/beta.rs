@@ -12,7 +12,7 @@ use crate::error::ConfigError;
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
     "beta",
-    "between two ends, leaning to one of them as the shapes say",
+    "between two ends, closer to one of them by its shapes",
     "the ratio of two gamma numbers (Devroye 1986, chapter IX.4)",
 )
 .written("{ beta = { alpha = 2.0, beta = 5.0, low = \"0.5 s\", high = \"6 s\" } }");
@@ -21,9 +21,9 @@ pub const ENTRY: Entry = Entry::new(
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters<Q> {
-    /// The more, the nearer to `high`; above 0.
+    /// First shape, above 0: larger values move draws towards `high`.
     pub alpha: f64,
-    /// The more, the nearer to `low`; above 0.
+    /// Second shape, above 0: larger values move draws towards `low`.
     pub beta: f64,
     /// The lower end.
     pub low: Q,

@@ -11,7 +11,7 @@ use crate::random::unit;
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
     "cauchy",
-    "a bell without a mean: now and then very long; negative draws count as zero",
+    "a bell curve without a mean: sometimes very large; negative draws count as zero",
     "inversion: median + scale · tan(π(u − ½))",
 )
 .written("{ cauchy = { median = \"1 s\", scale = \"100 ms\" } }");

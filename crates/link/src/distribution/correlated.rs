@@ -20,7 +20,7 @@ use crate::random::happens;
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
     "correlated",
-    "each number leans on the one before, or repeats it now and then",
+    "each number is correlated with the previous number, or sometimes repeats it",
     "after netem (Hemminger 2005), which blends the uniform number that it draws from",
 )
 .written("{ correlated = { of = { uniform = [\"80 ms\", \"120 ms\"] }, correlation = 0.25 } }");
@@ -34,12 +34,12 @@ pub struct Parameters<Q> {
     pub of: Box<Distribution<Q>>,
     /// Correlation of a number with the one before, below 1.
     pub correlation: Probability,
-    /// How a number leans on the one before.
+    /// Dependence of a number on the previous number.
     #[serde(default)]
     pub method: Method,
 }
 
-/// How a number leans on the one before.
+/// Dependence of a number on the previous number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {

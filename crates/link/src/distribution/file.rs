@@ -16,25 +16,25 @@ use crate::random::unit;
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
     "file",
-    "the values of a file, one to a line with its unit, in turn or picked at random",
+    "the values of a file, one per line with its unit, in turn or at random",
     "replay, or the empirical distribution",
 )
 .written("{ file = \"delays.txt\" }");
 
-/// Which file, its values once it was read, and how they are used.
+/// Path of the file, its values once it was read, and the order of their use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Written<Q>")]
 #[schemars(with = "Written<Q>")]
 pub struct Parameters<Q> {
-    /// The file, relative to the one that names it.
+    /// Path of the file, relative to the file that names it.
     pub path: String,
-    /// How its values are used.
+    /// Order in which its values are used.
     pub pick: Pick,
     /// Its values; none before it was read.
     pub values: Vec<Q>,
 }
 
-/// How the values of a file are used.
+/// Order in which the values of a file are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pick {
@@ -55,10 +55,11 @@ enum Written<Q> {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "DistributionFile")]
 struct Table<Q> {
-    /// The file, relative to the one that names it.
+    /// Path of the file, relative to the file that names it.
     path: String,
-    /// How its values are used.
+    /// Order in which its values are used.
     #[serde(default)]
     pick: Pick,
     /// Its contents after reading: not a key for users.

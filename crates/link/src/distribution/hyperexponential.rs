@@ -22,6 +22,7 @@ pub struct Parameters<Q>(pub Vec<Branch<Q>>);
 /// One of the exponential distributions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "{Q}Branch")]
 pub struct Branch<Q> {
     /// Probability that a draw is from this branch.
     pub probability: Probability,
@@ -45,7 +46,7 @@ impl<Q: Quantity> Family for Parameters<Q> {
     }
 }
 
-/// How far decimal probabilities may be from adding up to 1.
+/// Tolerance of the sum of decimal probabilities, which should be 1.
 const ROUNDING: f64 = 1e-9;
 
 #[derive(Debug)]

@@ -29,7 +29,7 @@ macro_rules! distributions {
     ($($variant:ident = $module:ident,)*) => {
         $(pub mod $module;)*
 
-        /// How a quantity varies.
+        /// Variation of a quantity.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Distribution<Q> {
             $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::Parameters<Q>),)*
@@ -69,10 +69,10 @@ macro_rules! distributions {
                 Err(registry::unknown::<Self, _>(id))
             }
 
-            fn tables(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
-                vec![$(registry::one_key(
+            fn members(generator: &mut schemars::SchemaGenerator) -> Vec<registry::Member> {
+                vec![$(registry::member(
                     &$module::ENTRY,
-                    &registry::definition::<$module::Parameters<Q>>(
+                    registry::definition::<$module::Parameters<Q>>(
                         &<Self as schemars::JsonSchema>::schema_name(), $module::ENTRY.id, generator,
                     ),
                 ),)*]

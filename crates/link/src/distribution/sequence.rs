@@ -10,8 +10,8 @@ use crate::error::ConfigError;
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
     "sequence",
-    "the values of a list in turn, over and over",
-    "a schedule, for what was measured or is to be repeated exactly",
+    "the values of a list in turn, repeated",
+    "a schedule, for measured or exactly repeatable values",
 )
 .written("[\"200 ms\", \"6 s\"]");
 

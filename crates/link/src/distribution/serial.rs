@@ -78,8 +78,7 @@ impl<Q: Quantity> JsonSchema for Distribution<Q> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let one = generator.subschema_for::<Q>();
         let list = json_schema!({ "type": "array", "items": one, "minItems": 1 });
-        let mut choices = vec![one, list];
-        choices.extend(Self::tables(generator));
-        json_schema!({ "description": "how a quantity varies", "anyOf": choices })
+        let drawn = registry::one_key(Self::members(generator));
+        json_schema!({ "description": "how a quantity varies", "anyOf": [one, list, drawn] })
     }
 }

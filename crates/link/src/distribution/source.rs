@@ -13,7 +13,7 @@ pub enum Source<Q> {
     Drawn {
         /// The distribution.
         sampler: Box<dyn Sampler>,
-        /// Where its randomness comes from.
+        /// Source of its random numbers.
         stream: Stream,
     },
 }

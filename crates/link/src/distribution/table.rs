@@ -21,14 +21,14 @@ pub const ENTRY: Entry = Entry::new(
 )
 .written("{ table = { path = \"paretonormal.dist\", mean = \"100 ms\", deviation = \"20 ms\" } }");
 
-/// Which table, and how it is scaled.
+/// Path of the table, and its scaling.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]
 pub struct Parameters<Q> {
-    /// The file, relative to the one that names it.
+    /// Path of the file, relative to the file that names it.
     pub path: String,
-    /// Where the table's 0 lies.
+    /// Position of the table's 0.
     pub mean: Q,
     /// Deviation: the size of 8192 of the table's units.
     pub deviation: Q,

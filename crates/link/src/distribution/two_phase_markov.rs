@@ -33,6 +33,7 @@ pub struct Parameters<Q> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 #[schemars(bound = "Q: Quantity")]
+#[schemars(rename = "{Q}Phase")]
 pub struct Phase<Q> {
     /// The distribution of this phase.
     pub draw: Box<Distribution<Q>>,

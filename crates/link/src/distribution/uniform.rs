@@ -1,4 +1,4 @@
-//! Uniform: anywhere between two values, equally likely.
+//! Uniform: uniform between two values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,8 @@ use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry =
-    Entry::new("uniform", "anywhere between two values, equally likely", "linear in one uniform number")
-        .written("{ uniform = [\"0.5 s\", \"6 s\"] }");
+pub const ENTRY: Entry = Entry::new("uniform", "uniform between two values", "linear in one uniform number")
+    .written("{ uniform = [\"0.5 s\", \"6 s\"] }");
 
 /// The lower and the upper end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -78,7 +78,7 @@ struct FourStateMarkov {
     stream: Stream,
 }
 
-/// Where the chain is; the paper's 1 to 4.
+/// State of the chain; 1 to 4 in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Gap,

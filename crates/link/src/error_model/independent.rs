@@ -18,7 +18,7 @@ use registry::Entry;
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
     "independent",
-    "each packet or each bit for itself; with a burst, each event takes that many packets in a row",
+    "each packet or bit independently; with a burst, each event hits several packets in a row",
     "Bernoulli; bursts as in Bruyeron 1997, section 2",
 )
 .written("{ independent = { probability = 0.01, burst = 3 } }");
@@ -32,7 +32,7 @@ pub struct Parameters {
     pub per: ErrorUnit,
     /// Probability of an error in one unit; with a burst, of an event that begins at a packet.
     pub probability: Probability,
-    /// Packets in a row that an event takes.
+    /// Number of consecutive packets hit by an event.
     #[serde(default = "one")]
     pub burst: u32,
 }
@@ -61,7 +61,7 @@ impl Default for Parameters {
 impl ErrorParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.burst == 0 {
-            return Err(ConfigError::new("burst", "a burst of 0 packets hits nobody", "write 1 or more"));
+            return Err(ConfigError::new("burst", "a burst of 0 packets has no effect", "write 1 or more"));
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ pub(crate) struct Independent {
     unit: ErrorUnit,
     probability: f64,
     burst: u32,
-    /// How many packets of the present burst are still to come.
+    /// Number of packets that remain of the present burst.
     to_come: u32,
     stream: Stream,
     /// Probability for a packet of the size met last: sizes repeat.

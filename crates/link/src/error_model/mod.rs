@@ -14,7 +14,7 @@ use crate::error::ConfigError;
 use registry::registry;
 
 registry! {
-    /// Which packets are hit by errors. Written as a table of one key, its name.
+    /// Packets that errors hit. Written as a table of one key, its name.
     ErrorModel in "error", a "error model" of dyn ErrorParameters:
     Independent = independent,
     GilbertElliott = gilbert_elliott,

@@ -18,7 +18,7 @@ pub const ENTRY: Entry = Entry::new(
 )
 .written("{ periodic = { first = 50, every = 100, burst = 2 } }");
 
-/// Which packets are hit.
+/// Packets that are hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -26,7 +26,7 @@ pub struct Parameters {
     pub first: u64,
     /// Packets from the beginning of one burst to that of the next.
     pub every: u64,
-    /// Packets in a row that are hit. Without it, 1.
+    /// Number of consecutive packets that are hit. Default: 1.
     #[serde(default = "one")]
     pub burst: u64,
 }

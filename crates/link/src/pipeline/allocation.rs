@@ -9,7 +9,7 @@ use crate::distribution::Source;
 pub(super) struct AllocationStage {
     delay: Option<Source<Duration>>,
     when: Allocation,
-    /// When the last transmission ended.
+    /// Time at which the last transmission ended.
     last_end: Option<Instant>,
 }
 
@@ -19,7 +19,7 @@ impl AllocationStage {
         Self { delay: config.allocation_delay.as_ref().map(source), when: config.allocation, last_end: None }
     }
 
-    /// How long the next transmission waits for the channel.
+    /// Time that the next transmission waits for the channel.
     pub(super) fn delay(&mut self, now: Instant) -> Duration {
         let Some(delay) = &mut self.delay else { return Duration::ZERO };
         if self.when == Allocation::AfterIdle && self.last_end == Some(now) {

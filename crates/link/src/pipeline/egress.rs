@@ -9,9 +9,9 @@ use crate::packet::Packet;
 use crate::random::happens;
 use crate::store::Handle;
 
-/// How a packet that was not lost in the error stage enters the receive buffer.
+/// Entry of a packet into the receive buffer, if the error stage did not lose it.
 struct Egress {
-    /// When it may leave.
+    /// Time at which it may leave.
     ready: Instant,
     /// Whether it keeps its place in the order of packets.
     in_order: bool,

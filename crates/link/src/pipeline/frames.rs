@@ -28,7 +28,7 @@ pub(super) struct FrameStage {
 pub(super) struct FrameTransmission {
     /// Bytes transmitted for it.
     pub(super) bytes: Bytes,
-    /// How long its repetitions delay it.
+    /// Delay by its retransmissions.
     pub(super) delay: Duration,
     /// Whether it is given up.
     pub(super) is_lost: bool,
@@ -71,7 +71,7 @@ impl FrameStage {
         self.transmissions.get(handle.index()).copied().unwrap_or_default()
     }
 
-    /// Sends the frames of a packet of this size, and in each further round those that failed.
+    /// Sends the frames of a packet of this size, and in each further round the failed frames.
     fn send(&mut self, packet: Bytes) -> FrameTransmission {
         let mut missing = packet.0.div_ceil(self.payload.0).max(1);
         let (mut sent, mut delay) = (missing, Duration::ZERO);

@@ -14,7 +14,7 @@ use crate::queue::Overflow;
 use crate::store::Handle;
 
 impl<P: Packet> Pipeline<P> {
-    /// When the first of the packets that wait for their transmission is too old, or never.
+    /// Time at which the first of the packets that wait for their transmission is too old, or never.
     #[inline]
     pub(super) fn next_expiry(&self) -> Instant {
         if self.lifetime == Duration::MAX { Instant::NEVER } else { self.first_expiry() }
@@ -76,7 +76,8 @@ impl<P: Packet> Pipeline<P> {
         self.store.take(handle);
     }
 
-    /// When a packet that would leave the receive buffer at `leaves` does: if it is too old before, it is lost then.
+    /// Time at which a packet that would leave the receive buffer at `leaves` does: if it is too old before, it is lost
+    /// then.
     pub(super) fn expiry_or(&mut self, now: Instant, leaves: Instant, handle: Handle) -> Instant {
         if self.lifetime == Duration::MAX {
             return leaves;

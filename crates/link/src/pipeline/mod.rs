@@ -11,6 +11,7 @@ mod allocation;
 mod arq;
 mod buffer;
 mod disruption;
+mod disruption_process;
 mod egress;
 mod errors;
 mod frames;
@@ -38,7 +39,7 @@ use crate::store::{Handle, PacketStore};
 
 use allocation::AllocationStage;
 use buffer::{Outstanding, SendBuffer};
-use disruption::Disruptions;
+use disruption_process::Disruptions;
 use errors::ErrorStage;
 use frames::FrameStage;
 use rate::{RateProcess, TransmissionStart};
@@ -51,12 +52,12 @@ use transmitter::Transmitter;
 #[derive(Debug)]
 pub(crate) struct Pipeline<P> {
     now: Instant,
-    /// When something inside is due next, or never.
+    /// Time at which something inside is due next, or never.
     due: Instant,
     framing: Bytes,
     base_rate: Option<units::Rate>,
     queue: InputQueue,
-    /// When the queue's shaper lets the next packet leave, if one waits for that, or never.
+    /// Time at which the queue's shaper lets the next packet leave, if one waits for that, or never.
     shaped_until: Instant,
     /// Memory for the packets that are evicted at once, kept for the next time.
     evicted: Vec<QueuedPacket>,
@@ -70,7 +71,7 @@ pub(crate) struct Pipeline<P> {
     /// The cell after a handover, if it has its own propagation delay.
     cell: Option<usize>,
     transmitter: Transmitter,
-    /// When the transmitter last became idle.
+    /// Time at which the transmitter last became idle.
     idle_since: Instant,
     transmitted: u64,
     propagation: Source<Duration>,
@@ -170,7 +171,7 @@ impl<P: Packet> Pipeline<P> {
         !self.out.is_empty()
     }
 
-    /// When the link wants to be called next, or never.
+    /// Time at which the link wants to be called next, or never.
     pub(crate) fn next_wake_up(&self) -> Instant {
         let transmitted = self.receive_buffer.first().min(self.propagating.first());
         let waiting = self.transmitter_wake_up().min(self.expiry_wake_up());
@@ -207,13 +208,12 @@ impl<P: Packet> Pipeline<P> {
         waiting
     }
 
-    /// How much waits in the input queue: packets, and their bytes with framing.
+    /// Length of the input queue: packets, and their bytes with framing.
     pub(crate) fn queue_len(&self) -> (usize, Bytes) {
         (self.queue.len() as usize, self.queue.bytes())
     }
 
-    /// How many packets are anywhere inside the link, those included that have left and are not
-    /// yet polled.
+    /// Number of packets inside the link, including packets that have left and are not yet polled.
     pub(crate) fn packets_inside(&self) -> usize {
         self.store.len()
     }
@@ -343,7 +343,7 @@ impl<P: Packet> Pipeline<P> {
         Some(until)
     }
 
-    /// When a transmission that would end at `end` does, suspensions included.
+    /// Time at which a transmission that would end at `end` does, suspensions included.
     fn transmission_end(
         &mut self,
         now: Instant,

@@ -32,7 +32,7 @@ struct ChangingRate {
     intervals: Source<Duration>,
 }
 
-/// How long a transmission takes, or when there will be a rate again.
+/// Duration of a transmission, or the time at which there will be a rate again.
 pub(super) enum TransmissionStart {
     Takes(Duration),
     OutageUntil(Instant),
@@ -68,7 +68,7 @@ impl RateProcess {
         }
     }
 
-    /// How long `size` takes if its transmission starts now.
+    /// Duration of a transmission of `size` that starts now.
     #[inline]
     pub(super) fn transmission(&mut self, now: Instant, size: Bytes) -> TransmissionStart {
         let rate = match &mut self.mode {

@@ -28,7 +28,7 @@ impl Resequencer {
         if self.order == DeliveryOrder::InOrderPerFlow { packet.map_or(0, Packet::flow_key) } else { 0 }
     }
 
-    /// When a packet of a flow, ready at `ready`, may leave.
+    /// Time at which a packet of a flow, ready at `ready`, may leave.
     #[inline]
     pub(super) fn release_time(&self, flow: u64, ready: Instant) -> Instant {
         match self.order {
@@ -65,7 +65,8 @@ impl Resequencer {
         self.earliest_of_flow.clear();
     }
 
-    /// When a packet arrives at the other end: in order it does not overtake the one before, which arrives at `last`.
+    /// Time at which a packet arrives at the other end: in order it does not overtake the one before, which arrives at
+    /// `last`.
     #[inline]
     pub(super) fn arrival(&self, drawn: Instant, last: Instant) -> Instant {
         if self.order == DeliveryOrder::OutOfOrder { drawn } else { drawn.max(last) }

@@ -16,7 +16,7 @@ use crate::event::DelayCause;
 pub(super) struct SuspensionProcess {
     intervals: Source<Duration>,
     lengths: Source<Duration>,
-    /// When the last period that was drawn ends.
+    /// Time at which the last period that was drawn ends.
     end: Instant,
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Transmitter {
         handle: Handle,
         /// Its size with framing.
         size: Bytes,
-        /// When its last bit is out.
+        /// Time at which its last bit is out.
         until: Instant,
     },
 }

@@ -70,7 +70,7 @@ impl ClassfulQueue {
         self.next
     }
 
-    /// When the next packet may leave, if the scheduler shapes.
+    /// Time at which the next packet may leave, if the scheduler shapes.
     pub(super) fn ready_at(&self) -> Option<Instant> {
         self.scheduler.ready_at()
     }

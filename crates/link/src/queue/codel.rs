@@ -18,7 +18,7 @@ use crate::event::DropRule;
 
 /// The registry's line.
 pub const ENTRY: Entry =
-    Entry::new("codel", "controlled delay: drops as packets leave that stayed too long", "RFC 8289")
+    Entry::new("codel", "controlled delay: drops packets that stayed too long, when they leave", "RFC 8289")
         .written("{ codel = { target = \"5 ms\", interval = \"100 ms\" } }");
 
 /// Dropped because packets have stayed above the target for an interval.
@@ -28,10 +28,10 @@ pub const DELAY: DropRule = DropRule::named("codel");
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The stay in the queue that is acceptable. RFC 8289 §4.3: 5 ms; on a slow link it should be
+    /// Acceptable queueing delay. RFC 8289 §4.3: 5 ms; on a slow link it should be
     /// above the time of a packet's transmission.
     pub target: Duration,
-    /// How long packets may stay longer, of the order of the longest usual round trip. RFC 8289 §4.2:
+    /// Time for which packets may exceed the target, of the order of the longest usual round trip. RFC 8289 §4.2:
     /// 100 ms.
     pub interval: Duration,
     /// Whether ECN-capable packets are marked where they would be dropped.
@@ -71,7 +71,7 @@ impl QueueParameters for Parameters {
 #[derive(Debug)]
 pub(super) struct Codel {
     parameters: Parameters,
-    /// When the stay will have been above the target for an interval, if it is above now.
+    /// Time at which the stay will have been above the target for an interval, if it is above now.
     first_above: Option<Instant>,
     /// Whether packets are being dropped.
     dropping: bool,

@@ -74,7 +74,7 @@ pub struct Parameters {
 pub enum Turns {
     /// Weighted round robin by bytes: the classic queue gets this share of the link.
     Wrr(Probability),
-    /// The packet that arrived first, with the arrival times of the L4S queue earlier by this time.
+    /// Time-shifted FIFO: the packet that arrived first, where packets of the L4S queue count as earlier by this time.
     TimeShifted(Duration),
 }
 
@@ -329,7 +329,7 @@ impl Scheduler for DualPi2 {
     }
 }
 
-/// When the heads of both queues arrived. A queue is made when its first packet comes.
+/// Time at which the heads of both queues arrived. A queue is made when its first packet comes.
 fn heads(sub_queues: &[SubQueue]) -> [Option<Instant>; 2] {
     [C, L].map(|number| sub_queues.get(number).and_then(SubQueue::head_arrived))
 }

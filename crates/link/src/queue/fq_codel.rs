@@ -27,7 +27,7 @@ pub const ENTRY: Entry =
 pub struct Parameters {
     /// Acceptable queueing delay (RFC 8290 §5.2.3).
     pub target: Duration,
-    /// How long the queueing delay may exceed the target (§5.2.2).
+    /// Time for which the queueing delay may exceed the target (§5.2.2).
     pub interval: Duration,
     /// Bytes that a sub-queue may send in a round (§5.2.1: the MTU with the Ethernet header).
     pub quantum: Bytes,

@@ -195,7 +195,7 @@ impl InputQueue {
         Some(packet)
     }
 
-    /// When the discipline lets the next packet leave, if it shapes.
+    /// Time at which the discipline lets the next packet leave, if it shapes.
     #[inline]
     pub(crate) fn ready_at(&self) -> Option<Instant> {
         match &self.discipline {
@@ -253,7 +253,7 @@ impl InputQueue {
         evicted.iter().for_each(|packet| self.on_gone(packet));
     }
 
-    /// When the packet arrived that has waited longest.
+    /// Time at which the packet arrived that has waited longest.
     pub(crate) fn oldest(&self) -> Option<Instant> {
         match &self.discipline {
             ActiveDiscipline::Plain(fifo, _) => fifo.head().map(|head| head.arrived),

@@ -5,7 +5,7 @@ use units::text::QueueLimit;
 
 use super::settings::{Overflow, Queue};
 
-/// How much may wait in a queue.
+/// Limits of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     packets: u64,

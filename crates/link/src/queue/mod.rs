@@ -34,8 +34,8 @@ use crate::error::ConfigError;
 use registry::registry;
 
 registry! {
-    /// Which packets are dropped from the input queue, and which leave it first. Written as its name, or as a table of
-    /// one key where it has parameters: `{ red = { … } }`.
+    /// Choice of the packets that are dropped from the input queue, and of those that leave it first. Written as its
+    /// name, or as a table of one key where it has parameters: `{ red = { … } }`.
     Discipline in "queue", a "queue discipline" of dyn QueueParameters:
     TailDrop = tail_drop,
     FrontDrop = front_drop,
@@ -62,7 +62,7 @@ impl Discipline {
         self.parameters().check().map_err(|error| error.below(self.id()))
     }
 
-    /// How it serves and drops packets, drawing from `stream`; it has passed its check.
+    /// Returns its policy of serving and dropping packets, with draws from `stream`; it has passed its check.
     #[must_use]
     pub fn service(&self, stream: Stream) -> Service {
         self.parameters().service(stream)

@@ -45,7 +45,7 @@ pub struct Parameters {
     pub discard: Discard,
 }
 
-/// Which packet is discarded.
+/// Packet that is discarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discard {

@@ -18,7 +18,7 @@ use crate::random::unit;
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
     "pie",
-    "drops as packets come, with a probability that steers the queueing delay to a target",
+    "drops arriving packets with a probability that controls the queueing delay",
     "RFC 8033",
 )
 .written("{ pie = { target = \"15 ms\" } }");
@@ -30,13 +30,13 @@ pub const EARLY: DropRule = DropRule::named("pie");
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The queueing delay that is aimed at: QDELAY_REF, 15 ms (RFC 8033 §4.2).
+    /// Target of the queueing delay: QDELAY_REF, 15 ms (RFC 8033 §4.2).
     pub target: Duration,
     /// Time between two updates of the probability: T_UPDATE, 15 ms.
     pub update: Duration,
-    /// How long after a quiet time no packet is dropped: MAX_BURST, 150 ms (§4.4).
+    /// Time after a quiet period in which no packet is dropped: MAX_BURST, 150 ms (§4.4).
     pub burst: Duration,
-    /// The size of a usual packet: with two or less waiting, no packet is dropped (§4.1).
+    /// Mean size of a packet: with two or fewer waiting, no packet is dropped (§4.1).
     pub mean_packet: Bytes,
     /// Whether ECN-capable packets are marked while the probability is below 10 % (§5.1).
     #[serde(skip_serializing_if = "std::ops::Not::not")]

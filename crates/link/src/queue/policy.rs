@@ -20,7 +20,7 @@ pub trait Policy: Debug + Send {
     /// The packet at the head was removed: it was too old, or made room for another. `left` packets remain.
     fn on_removal(&mut self, _now: Instant, _left: u32) {}
 
-    /// Which packet is dropped when one arrives and there is no room.
+    /// Packet that is dropped when a packet arrives and there is no room.
     fn victim(&self) -> Victim {
         Victim::Arriving
     }
@@ -32,7 +32,7 @@ pub trait Policy: Debug + Send {
     }
 }
 
-/// Which packet is dropped when there is no room.
+/// Packet that is dropped when there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
     /// The packet that arrives.
@@ -44,7 +44,7 @@ pub enum Victim {
 /// A packet that arrives at a line, and the state in which it finds the queue and the link.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When it arrives.
+    /// Time at which it arrives.
     pub now: Instant,
     /// Its size, framing included.
     pub size: Bytes,
@@ -65,13 +65,13 @@ pub struct Arrival {
 /// A packet that leaves a queue, and the remaining ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
-    /// When it leaves.
+    /// Time at which it leaves.
     pub now: Instant,
     /// Its size, framing included.
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: Ecn,
-    /// How long it was in the queue.
+    /// Time that it spent in the queue.
     pub waited: Duration,
     /// Packets that remain.
     pub left: u32,

@@ -49,8 +49,8 @@ pub struct Parameters {
     pub weight: Probability,
     /// The probability that the average nears towards `max`, before the spreading. Floyd 1997: 0.1.
     pub max_probability: Probability,
-    /// Size of the packets that the average takes to have gone by while the queue was empty (the
-    /// paper's s, as a size). Without it, that of the packet that ends the idle time.
+    /// Size of the packets that are assumed to pass while the queue is empty (the paper's s, as a size). Default: that
+    /// of the packet that ends the idle time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_packet: Option<Bytes>,
     /// The probability is that of a packet of this size, and in proportion for others (the paper's

@@ -73,7 +73,7 @@ pub trait Scheduler: Debug + Send {
     /// while packets wait.
     fn next(&mut self, sub_queues: &[SubQueue], now: Instant) -> Option<usize>;
 
-    /// When the next packet may leave, if the scheduler shapes.
+    /// Time at which the next packet may leave, if the scheduler shapes.
     fn ready_at(&self) -> Option<Instant> {
         None
     }
@@ -84,7 +84,7 @@ pub trait Scheduler: Debug + Send {
     /// A packet of this size has left this sub-queue.
     fn on_served(&mut self, sub_queue: usize, size: Bytes);
 
-    /// The sub-queue from which packets are dropped to make room for one that arrives at the sub-queue `arriving`,
+    /// The sub-queue from which packets are dropped to make room for a packet that arrives at the sub-queue `arriving`,
     /// and at most how many; none if the arriving packet is the one to drop.
     fn victims(&self, _sub_queues: &[SubQueue], _arriving: usize) -> Option<(usize, u32)> {
         None

@@ -1,4 +1,4 @@
-//! What the file of a queue discipline provides.
+//! The interface that the file of a queue discipline implements.
 
 use units::Stream;
 use units::text::QueueLimit;
@@ -17,7 +17,7 @@ pub trait QueueParameters {
         Ok(())
     }
 
-    /// How the discipline serves and drops packets, drawing from `stream`; the parameters have passed
+    /// Returns the policy of serving and dropping packets, with draws from `stream`; the parameters have passed
     /// [`QueueParameters::check`].
     fn service(&self, stream: Stream) -> Service;
 
@@ -32,7 +32,7 @@ pub trait QueueParameters {
     }
 }
 
-/// How packets leave: in one line, or from several sub-queues.
+/// Order of departure: from one queue, or from several sub-queues.
 #[derive(Debug)]
 pub enum Service {
     /// First in, first out; every packet is let in within the limits, and at a limit the victim is dropped.

@@ -11,8 +11,8 @@ use super::Discipline;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queue {
-    /// The most that may wait, in packets, in bytes (framing included), or as a time: the bytes that the link transmits
-    /// in it at its rate, at its mean rate where that varies. Without it, no limit.
+    /// Maximum length, in packets, in bytes (framing included), or as a time: the bytes that the link transmits
+    /// in it at its rate, at its mean rate where that varies. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueLimit>,
     /// A second limit, in bytes, where both packets and bytes are limited.
@@ -29,6 +29,15 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// Whether it treats packets by their traffic class or their DSCP.
+    #[must_use]
+    pub const fn reads_classes(&self) -> bool {
+        matches!(
+            self.discipline,
+            Discipline::Priority(_) | Discipline::WeightedRoundRobin(_) | Discipline::Cake(_)
+        )
+    }
+
     /// Its limit and that of its sub-queues, each with its path.
     pub(crate) fn limits(&mut self) -> impl Iterator<Item = (String, &mut QueueLimit)> {
         let of_sub_queues = format!("discipline.{}.limit", self.discipline.id());

@@ -54,7 +54,7 @@ impl SubQueue {
         self.fifo.head()
     }
 
-    /// When the packet at the head arrived.
+    /// Time at which the packet at the head arrived.
     pub(super) fn head_arrived(&self) -> Option<Instant> {
         self.fifo.head().map(|head| head.arrived)
     }

@@ -29,7 +29,7 @@ pub(crate) struct Message<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// What a message of an answer is.
+/// Kind of a message in an answer.
 #[derive(Debug)]
 pub(crate) enum Answer<'a> {
     /// An object that the request asked for.
@@ -127,6 +127,21 @@ pub(crate) fn messages(answer: &[u8]) -> impl Iterator<Item = Message<'_>> {
     })
 }
 
+/// Calls `each` with every object of a part of a list (NLM_F_DUMP); reports whether the list ends in it.
+///
+/// # Errors
+/// If the kernel refused the request, or the part ends within a message.
+pub(crate) fn objects<'a>(part: &'a [u8], mut each: impl FnMut(Message<'a>)) -> Result<bool, Error> {
+    for message in messages(part) {
+        match message.answer()? {
+            Answer::Object(object) => each(object),
+            Answer::Done => return Ok(true),
+            Answer::Refused(error) => return Err(error.into()),
+        }
+    }
+    Ok(false)
+}
+
 /// Iterates over attributes: type and value of each. It ends early where the bytes do.
 pub(crate) fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
@@ -151,7 +166,7 @@ impl<'a> Message<'a> {
             libc::NLMSG_ERROR => {
                 match i32::from_ne_bytes(*self.body.first_chunk().ok_or(Error::Truncated)?) {
                     0 => Ok(Answer::Done),
-                    number => Ok(Answer::Refused(io::Error::from_raw_os_error(-number))),
+                    number => Ok(Answer::Refused(io::Error::from_raw_os_error(number.saturating_neg()))),
                 }
             }
             _ => Ok(Answer::Object(self)),
@@ -214,6 +229,12 @@ mod tests {
         assert!(matches!(answers[0], Answer::Object(Message { kind: 20, body: [1, 2, 3, 4] })));
         assert!(matches!(answers[1], Answer::Done));
         assert!(matches!(&answers[2], Answer::Refused(error) if error.raw_os_error() == Some(libc::EPERM)));
+    }
+
+    #[test]
+    fn a_refusal_with_the_smallest_number_is_a_refusal() {
+        let bytes = Request::new(libc::NLMSG_ERROR as u16, &i32::MIN.to_ne_bytes()).to_bytes();
+        assert!(objects(&bytes, |_| ()).is_err());
     }
 
     #[test]

@@ -6,5 +6,5 @@
 mod message;
 mod socket;
 
-pub(crate) use message::{Attributes, Request, attributes};
+pub(crate) use message::{Attributes, Request, attributes, objects};
 pub(crate) use socket::Socket;

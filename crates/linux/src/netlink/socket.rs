@@ -7,7 +7,7 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, sendto, socket,
 };
 
-use super::message::{Answer, Message, Request, messages};
+use super::message::{Answer, Message, Request, messages, objects};
 use crate::Error;
 
 /// A netlink socket.
@@ -52,12 +52,8 @@ impl Socket {
         let mut buffer = vec![0; LARGEST_ANSWER];
         loop {
             let length = recv(self.0.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
-            for message in messages(&buffer[..length]) {
-                match message.answer()? {
-                    Answer::Object(object) => each(object),
-                    Answer::Done => return Ok(()),
-                    Answer::Refused(error) => return Err(error.into()),
-                }
+            if objects(&buffer[..length], &mut each)? {
+                return Ok(());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! How a driver has spent a run, and what held it up.
+//! Use of time by a driver, and its stalls.
 
 use linux::scheduling::Scheduling;
 use serde::Serialize;
@@ -6,19 +6,19 @@ use units::Duration;
 
 use crate::drive::waiting::{STALL_FROM, Spent, Stall, Stalls, Step};
 
-/// How a driver has spent a run, and what held it up. Shares are of the time of the run.
+/// Use of time by a driver, and its stalls. Shares are fractions of the time of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DriverAccount {
     /// The scheduling class that the system permitted.
     #[serde(skip)]
     scheduling: Scheduling,
-    /// The share in which it ran.
+    /// Share in which it ran.
     pub busy: f64,
-    /// The share in which it polled the clock before each event.
+    /// Share in which it polled the clock before each event.
     pub polling: f64,
-    /// The share in which it slept until each event, since it had been busy.
+    /// Share in which it slept until each event, because it had been busy before.
     pub sleeping: f64,
-    /// The share in which it had left the real-time class as well.
+    /// Share in which it had also left the real-time class.
     pub ordinary: f64,
     /// Number of stalls in each second.
     pub stalls_per_s: f64,

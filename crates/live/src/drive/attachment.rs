@@ -58,7 +58,7 @@ impl Device<'_> {
         }
     }
 
-    /// The descriptor that is readable when a packet has come.
+    /// Descriptor that becomes readable when a packet arrives.
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Local(tun) => tun.as_fd(),

@@ -1,7 +1,7 @@
 //! Joins the byte streams of a host of our own TCP to programs, by a socket pair for each connection.
 //!
-//! Bytes wait in one place only: those that a program does not read remain in the endpoint, so that its window closes,
-//! and those that the endpoint does not accept remain in the program's socket.
+//! Bytes wait in one place only: unread bytes remain in the endpoint, so that its window closes, and bytes that the
+//! endpoint does not accept remain in the program's socket.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -174,7 +174,8 @@ impl Pipe {
         true
     }
 
-    /// Passes the bytes that the program has written, and the end of its stream, to the endpoint while that has room.
+    /// Passes the bytes that the program has written, and the end of its stream, to the endpoint while the endpoint has
+    /// room.
     fn take(&mut self, now: Instant, host: &mut StreamHost, id: ConnectionId) {
         while host.phase(id) == Phase::Open && !self.has_ended {
             if self.to_endpoint.is_empty() && !self.read() {

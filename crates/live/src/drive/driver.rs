@@ -41,7 +41,7 @@ pub(crate) struct Driver<'a> {
     outgoing: Vec<Outgoing>,
 }
 
-/// What ended a wait.
+/// Event that ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WakeReason {
     /// A device has a packet.
@@ -182,7 +182,7 @@ impl<'a> Driver<'a> {
             .min()
     }
 
-    /// Handles what is due and the packets that the hosts sent. Returns the number of these packets.
+    /// Handles the events that are due and the packets that the hosts sent. Returns the number of these packets.
     fn react(&mut self) -> io::Result<usize> {
         self.catch_up()?;
         self.stacks_have_more = false;
@@ -197,7 +197,7 @@ impl<'a> Driver<'a> {
         received
     }
 
-    /// Lets the programs of flows act, and the stacks send what follows from it.
+    /// Lets the programs of flows act, then lets the stacks send their packets.
     fn run_programs(&mut self, now: Instant) {
         let advance =
             |(programs, mut hosts): (&mut Programs, Attached<'_, '_>)| programs.advance(now, &mut hosts);
@@ -235,7 +235,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Lets a stack do what is due and takes a batch of its packets.
+    /// Lets a stack handle its due timers, and takes a batch of its packets.
     fn receive_from_stack(&mut self, host: usize) -> io::Result<usize> {
         let now = self.catch_up()?;
         self.attachments[host].handle_timeout(now);
@@ -349,7 +349,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Waits until `time` and handles what is due then, or until a descriptor is readable.
+    /// Waits until `time` and handles the events that are due then, or until a descriptor is readable.
     fn wait(&mut self, reports: &impl AsFd, time: Instant) -> io::Result<WakeReason> {
         let mut descriptors = descriptors(reports, &self.attachments, &self.network);
         // After all others: if there is a packet too, the packet ended the wait.

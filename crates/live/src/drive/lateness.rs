@@ -1,4 +1,4 @@
-//! How late packets are delivered, compared with the emulated link's schedule.
+//! Lateness of delivered packets, compared with the emulated link's schedule.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -79,6 +79,11 @@ impl LatenessRecorder {
             tainted: self.misses > 0,
             histogram: self.histogram(),
         }
+    }
+
+    /// Returns the 99th percentile and the maximum so far, in milliseconds.
+    pub(crate) fn so_far(&self) -> (f64, f64) {
+        (millis(self.late_by.value_at_quantile(0.99)), millis(self.late_by.max()))
     }
 
     fn histogram(&self) -> Vec<LatenessBin> {

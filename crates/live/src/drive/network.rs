@@ -5,6 +5,7 @@ use units::{Bytes, Instant, NodeId, PacketId};
 use wire::offload::RawPacket;
 
 use crate::LiveError;
+use crate::drive::link_state::LinkState;
 
 /// The emulated network. Hosts are numbered in the order of the scenario's nodes.
 ///
@@ -124,6 +125,17 @@ impl Network {
         self.world.unroutable()
     }
 
+    /// Replaces the parameters of links by those of `next`, which has the same nodes and links.
+    pub(crate) fn exchange_links(&mut self, now: Instant, next: &Spec) -> Result<(), LiveError> {
+        self.run_until(now);
+        Ok(self.world.exchange_links(now, next)?)
+    }
+
+    /// Returns the state of each direction of each link.
+    pub(crate) fn link_states(&self) -> Vec<LinkState> {
+        self.world.link_states().into_iter().map(LinkState::from).collect()
+    }
+
     /// Ends the run at `now` and returns its results, with the flows that were captured.
     pub(crate) fn finish(mut self, now: Instant, flows: Vec<ObservedFlow>) -> Outcome {
         self.run_until(now);
@@ -136,7 +148,7 @@ impl Network {
     }
 }
 
-/// The reason why the world cannot fail: it checks only the streams of its own flows.
+/// Message of an `expect`: the world checks only the streams of its own flows, so it cannot fail.
 const NO_FLOWS: &str =
     "the streams of simulated flows arrive as they were sent, and those of others are not checked";
 

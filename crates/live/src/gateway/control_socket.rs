@@ -1,7 +1,8 @@
-//! The local socket by which a running router is changed: a request is one line of JSON, and so is its answer.
+//! The local socket by which the links of a router or of a live run are changed: a request is one line of JSON, and so
+//! is its answer.
 //!
 //! The socket's name is abstract (unix(7)): it is not a file, belongs to the network namespace, and ends with the
-//! process. Only root and the router's own user may send requests.
+//! process. Only root and the process's own user may send requests.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -29,7 +30,9 @@ pub type Reload = Box<dyn FnMut(&[String]) -> Result<Spec, String> + Send>;
 /// A requested change of links.
 pub(crate) struct Change {
     pub(crate) spec: Spec,
-    /// Where the router reports the result.
+    /// The overrides of this request.
+    pub(crate) overrides: Vec<String>,
+    /// Channel on which the driver reports the result.
     pub(crate) answer: Sender<Result<(), String>>,
 }
 
@@ -48,7 +51,7 @@ struct Request {
 }
 
 impl ControlSocket {
-    /// Opens the socket of the router `name`.
+    /// Opens the socket of the router or run `name`.
     pub(crate) fn open(
         name: &str,
         spec: Spec,
@@ -78,7 +81,7 @@ impl Drop for ControlSocket {
     }
 }
 
-/// The abstract name of a router's socket, which `lasthop set` uses too.
+/// The abstract name of the socket, which `lasthop set` uses too.
 fn socket_name(name: &str) -> String {
     format!("{ROUTER_SOCKET_PREFIX}{name}")
 }
@@ -118,15 +121,15 @@ impl Server {
     fn set(&mut self, overrides: &[String]) -> Result<(), String> {
         if let Some(other) = overrides.iter().find(|text| !text.starts_with("links.")) {
             return Err(format!(
-                "{other}: only keys of links can be set while a router runs, links.NAME.down.rate=…"
+                "{other}: only keys of links can be set during a run, links.NAME.down.rate=…"
             ));
         }
         let all = [self.overrides.clone(), overrides.to_vec()].concat();
         let next = (self.reload)(&all)?;
         check_shape(&self.spec, &next)?;
         let (answer, answered) = channel();
-        self.changes.send(Change { spec: next.clone(), answer });
-        answered.recv_timeout(LONGEST_ANSWER).map_err(|_| "the router did not answer".to_owned())??;
+        self.changes.send(Change { spec: next.clone(), overrides: overrides.to_vec(), answer });
+        answered.recv_timeout(LONGEST_ANSWER).map_err(|_| "the run did not answer".to_owned())??;
         (self.spec, self.overrides) = (next, all);
         Ok(())
     }
@@ -135,7 +138,7 @@ impl Server {
 fn request(stream: &UnixStream) -> Result<Request, String> {
     let peer = getsockopt(stream, PeerCredentials).map_err(|error| error.to_string())?;
     if peer.uid() != 0 && peer.uid() != geteuid().as_raw() {
-        return Err("this router is another user's".to_owned());
+        return Err("this run is another user's".to_owned());
     }
     let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(LONGEST_ANSWER)));
     set_up.map_err(|error| error.to_string())?;
@@ -153,7 +156,7 @@ fn check_shape(now: &Spec, next: &Spec) -> Result<(), String> {
         spec.links.iter().map(|link| (link.name.clone(), link.ends, link.mtu)).collect::<Vec<_>>()
     };
     if nodes(now) != nodes(next) || links(now) != links(next) {
-        return Err("hosts, routers and the MTU stay as they are while a router runs; set keys of links, \
+        return Err("hosts, routers and the MTU stay as they are during a run; set keys of links, \
                     such as links.NAME.down.rate"
             .to_owned());
     }

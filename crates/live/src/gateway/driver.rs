@@ -127,8 +127,8 @@ impl GatewayDriver {
         self.outgoing.drain(..).for_each(|(_, packet)| self.buffers.recycle(packet.bytes));
     }
 
-    /// Waits until `time` and handles what is due then, or until a descriptor is readable. Returns whether `wake` is
-    /// readable.
+    /// Waits until `time` and handles the events that are due then, or until a descriptor is readable. Returns whether
+    /// `wake` is readable.
     fn wait(&mut self, wake: &impl AsFd, time: Instant) -> io::Result<bool> {
         let open = self.tuns.iter().enumerate().filter(|(end, _)| self.links.accepts(*end));
         let devices = open.map(|(_, tun)| tun.as_fd());

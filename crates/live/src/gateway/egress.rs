@@ -1,6 +1,8 @@
 //! The far end of a shell's or a client's links, and its connection to the network of this machine: forwarding and
 //! address translation, which are taken back at the end.
 
+use std::net::Ipv4Addr;
+
 use linux::device::{self, Ends};
 use linux::forwarding::{self, Forwarding};
 use linux::namespace::{self, Privilege};
@@ -43,6 +45,26 @@ impl FarEnd {
     }
 }
 
+/// Connections from other machines that are led to the inner end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WayIn {
+    /// The port that they are to.
+    pub(crate) port: u16,
+    /// The address of the interface that they come in by; 0.0.0.0 for each that leads on, and the loopback for none.
+    pub(crate) bind: Ipv4Addr,
+}
+
+impl WayIn {
+    /// The interfaces that they come in by.
+    fn interfaces(self, uplinks: &[String]) -> Result<Vec<String>, linux::Error> {
+        match self.bind {
+            Ipv4Addr::UNSPECIFIED => Ok(uplinks.to_vec()),
+            address if address.is_loopback() => Ok(Vec::new()),
+            address => device::interfaces_with(address),
+        }
+    }
+}
+
 /// The connection of the far end to the network of this machine: forwarding and address translation, until it is
 /// closed.
 pub(crate) struct Egress {
@@ -52,13 +74,12 @@ pub(crate) struct Egress {
 }
 
 impl Egress {
-    /// Opens what this machine allows, and announces each change and each failure. With a `port`, connections to it
-    /// from outside are led to the inner end.
+    /// Opens what this machine allows, and announces each change and each failure.
     pub(crate) fn open(
         far_end: FarEnd,
         ends: &Ends,
         resolver: Option<&Resolver>,
-        port: Option<u16>,
+        way_in: Option<WayIn>,
         announce: &mut dyn FnMut(&str),
     ) -> Self {
         let mut way = Self { changed: Vec::new(), translation: None, relay: None };
@@ -70,7 +91,7 @@ impl Egress {
         if far_end == FarEnd::Own || uplinks.is_empty() {
             return way;
         }
-        if let Err(error) = way.translate(ends, &uplinks, port, announce) {
+        if let Err(error) = way.translate(ends, &uplinks, way_in, announce) {
             announce(&format!(
                 "no way out beyond this machine: {error}; as root: modprobe nf_tables nft_masq, with /proc/sys and \
                  /run writable"
@@ -83,13 +104,15 @@ impl Egress {
         &mut self,
         ends: &Ends,
         uplinks: &[String],
-        port: Option<u16>,
+        way_in: Option<WayIn>,
         announce: &mut dyn FnMut(&str),
     ) -> Result<(), linux::Error> {
-        let translation =
-            Translation::begin(ends.inside, port.map(|port| Inward { port, interfaces: uplinks }))?;
+        let entrances = way_in.map(|way| way.interfaces(uplinks)).transpose()?.unwrap_or_default();
+        let inward = way_in.filter(|_| !entrances.is_empty());
+        let translated = inward.map(|way| Inward { port: way.port, interfaces: &entrances });
+        let translation = Translation::begin(ends.inside, translated)?;
         forwarding::switch_on(&ends.device)?;
-        for uplink in uplinks {
+        for uplink in uplinks.iter().chain(entrances.iter().filter(|name| !uplinks.contains(name))) {
             self.changed.extend(Forwarding::take(uplink)?);
         }
         let uplinks = uplinks.join(", ");
@@ -97,9 +120,10 @@ impl Egress {
             "packets from {} leave by {uplinks} with this machine's address (nf_tables)",
             ends.inside,
         ));
-        if let Some(port) = port {
+        if let Some(way) = inward {
+            let (entrances, port) = (entrances.join(", "), way.port);
             announce(&format!(
-                "connections that come in by {uplinks} to port {port} lead to {}",
+                "connections that come in by {entrances} to port {port} lead to {}",
                 ends.inside
             ));
         }

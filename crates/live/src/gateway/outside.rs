@@ -23,7 +23,7 @@ pub(crate) struct OutsideProgram {
 }
 
 impl OutsideProgram {
-    /// Starts a program; none if there are no words. Its exit status goes to `report`.
+    /// Starts a program, unless `words` is empty. Its exit status goes to `report`.
     pub(crate) fn start(
         words: &[OsString],
         output: Output,

@@ -15,10 +15,11 @@ use units::{Duration, NodeId};
 use crate::LiveError;
 use crate::clock::Clock;
 use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
+use crate::drive::link_state::LinkState;
 use crate::drive::network::smallest_mtu;
 use crate::gateway::control_socket::{Change, ControlSocket, Reload};
 use crate::gateway::driver::GatewayDriver;
-use crate::gateway::link_pair::{LinkPair, LinkState};
+use crate::gateway::link_pair::LinkPair;
 use crate::gateway::router_end::{Location, RouterEnd};
 use crate::run::options::Progress;
 

@@ -21,7 +21,7 @@ use crate::error::failed;
 pub(crate) enum Location {
     /// A network namespace, by its file.
     Namespace { name: String, file: File },
-    /// An interface of this thread's namespace: packets that come in there and are forwarded cross the links.
+    /// An interface of this thread's namespace: packets that arrive there and are forwarded cross the links.
     Interface(String),
 }
 
@@ -101,7 +101,7 @@ impl Diversion {
     }
 }
 
-/// Leads packets that come in by an interface through a device.
+/// Routes packets that arrive on an interface to a device.
 fn divert(interface: &str, mtu: u32) -> Result<(Tun, Diversion), linux::Error> {
     let name = device::free_name()?;
     let tun = device::make(&name, mtu)?;
@@ -117,5 +117,5 @@ fn divert(interface: &str, mtu: u32) -> Result<(Tun, Diversion), linux::Error> {
 
 /// The step that an error names.
 const SET_UP: &str = "set up the router's device";
-/// Where `ip netns` keeps namespaces (ip-netns(8)).
+/// Folder in which `ip netns` keeps namespaces (ip-netns(8)).
 const NAMESPACES: &str = "/run/netns";

@@ -112,7 +112,7 @@ impl Forwarder {
         self.shared.silent.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the thread has ended by itself, which is a failure.
+    /// Returns whether the thread has ended without being stopped, which is a failure.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.is_finished()
     }
@@ -205,7 +205,7 @@ impl StackForwarding {
             self.wait(&mut waiting, begin)?;
             match begin.filter(|begin| self.clock.now() >= Instant::from_nanos(*begin)) {
                 Some(begin) => self.drive(begin, shared)?,
-                // Before the run only pings come, which this call answers.
+                // Before the run, only pings arrive, which this call answers.
                 None => while self.tunnel.receive(&mut self.buffer)?.is_some() {},
             }
             shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
@@ -220,7 +220,7 @@ impl StackForwarding {
         Ok(Forwarded { counts, capture: self.capture, stack: Some(stack.report()), programs })
     }
 
-    /// Waits for the tunnel, for the beginning of the run, and then for what the stack is to do next.
+    /// Waits for the tunnel, for the beginning of the run, and then for the next event of the stack.
     fn wait(&mut self, waiting: &mut Waiting, begin: Option<u64>) -> io::Result<()> {
         let now = self.clock.now();
         let begin = Instant::from_nanos(begin.unwrap_or(u64::MAX));
@@ -234,7 +234,7 @@ impl StackForwarding {
         }
         let latest = latest(self.clock);
         let mut descriptors = vec![PollFd::new(self.tunnel.as_fd(), PollFlags::POLLIN)];
-        // Messages that come before the run wait until it has begun.
+        // Messages that arrive before the run wait until it begins.
         let replicas = self.stack.iter().filter(|_| now >= begin).map(|(_, replicas)| replicas);
         descriptors.extend(replicas.flat_map(StackReplicas::descriptors));
         waiting.wait(&mut descriptors, next.min(latest)).map(drop)
@@ -276,7 +276,7 @@ impl StackForwarding {
         Ok(())
     }
 
-    /// Lets the copies of programs act, and the stack send what follows from it.
+    /// Lets the copies of programs act, then lets the stack send its packets.
     fn run_programs(&mut self, begin: u64) {
         for _ in 0..BATCH {
             let now = self.run_time(begin);

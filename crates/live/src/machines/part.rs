@@ -51,7 +51,7 @@ pub fn part(streams: Streams) -> Result<(), LiveError> {
     };
     let ended = run(&begin, orders, &stream);
     if let Err(error) = &ended {
-        // The other end may be what has failed.
+        // The failure may be at the other end.
         let _ = stream.write(OWN, &FromPart::Failed { message: error.to_string() });
     }
     ended

@@ -1,4 +1,4 @@
-//! What the emulator and the parts say to each other: one value of JSON to a line.
+//! Messages between the emulator and the parts: one JSON value per line.
 //!
 //! Both ends have the same version and the same sources, which were compared before the first of these lines
 //! (`SOURCES`); there is no other compatibility.

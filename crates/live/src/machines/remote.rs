@@ -336,7 +336,7 @@ fn exchange(tunnel: &Tunnel) -> io::Result<Vec<ClockSample>> {
     Ok(samples)
 }
 
-/// Reads and discards packets that come before or after the run.
+/// Reads and discards packets that arrive before or after the run.
 fn empty(tunnel: &Tunnel) -> io::Result<()> {
     let mut buffer = vec![0; LARGEST_PACKET];
     while tunnel.receive(&mut buffer)?.is_some() {}

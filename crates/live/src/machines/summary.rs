@@ -54,7 +54,7 @@ pub struct TunnelDirection {
     pub packets: u64,
     /// Number of packets that did not arrive.
     pub lost: u64,
-    /// Number of packets that arrived after one that was sent later.
+    /// Number of packets that arrived after a packet that was sent later.
     pub reordered: u64,
     /// The delay of packets.
     pub delay: Delay,

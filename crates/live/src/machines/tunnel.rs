@@ -58,7 +58,7 @@ pub(crate) struct Counts {
     pub(crate) sent: u64,
     /// Number of packets received at this end.
     pub(crate) received: u64,
-    /// Number of packets received after one that was sent later.
+    /// Number of packets received after a packet that was sent later.
     pub(crate) reordered: u64,
     /// The delay of received packets.
     pub(crate) delay: Delay,
@@ -153,7 +153,7 @@ impl Tunnel {
                 return Ok(Received::Packet(body.len()));
             }
             Kind::Ping => {
-                // The other end may be behind an address translation: the source of its pings is its address.
+                // The other end may use an address translation: the source of its pings is its address.
                 state.peer = Some(from);
                 drop(state);
                 self.pong(header.sent, now);
@@ -308,7 +308,7 @@ mod tests {
     fn the_first_ping_tells_the_host_where_to_send() {
         let token = Token::draw().unwrap();
         let [emulator, host] = pair([token; 2]);
-        host.send(b"to nobody");
+        host.send(b"to no host");
         emulator.ping();
         emulator.send(b"down");
         assert_eq!(packet_at(&host), b"down");

@@ -206,7 +206,7 @@ fn end_of(transfer: io::Result<()>, stop: &Stop) -> ConnectionEnd {
     }
 }
 
-/// A byte differs from the one that the sender wrote at that position.
+/// A byte differs from the sender's byte at that position.
 #[derive(Debug, thiserror::Error)]
 #[error("a byte is not the one that was sent")]
 struct WrongByte;
@@ -309,7 +309,7 @@ mod tests {
             tell.send((sent.is_ok(), clock.now())).unwrap();
         });
         let _unread = listening.listener.accept().unwrap();
-        // A sender that does not check the clock would block for ever, since the receiver does not read.
+        // A sender that does not check the clock would block indefinitely, since the receiver does not read.
         let (ended_well, at) = told.recv_timeout(StdDuration::from_secs(60)).expect("it has to end");
         assert!(ended_well && at >= end, "{at}");
     }

@@ -29,7 +29,7 @@ pub(crate) struct CommandLine {
 /// The destination of a program's standard output and standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// That of this process.
+    /// Standard output and standard error of this process.
     Shown,
     /// The standard error of this process, whose standard output belongs to another program. The program has no input.
     ShownAsErrors,

@@ -1,4 +1,4 @@
-//! The kernel's congestion control for the sockets of a flow: that of its profile, where this kernel has it.
+//! The kernel's congestion control for the sockets of a flow: that of its profile, if this kernel supports it.
 
 use linux::socket::has_congestion_control;
 use linux::sysctl;
@@ -12,13 +12,13 @@ use crate::run::options::Options;
 pub(crate) struct KernelCongestion {
     /// The name that the sockets ask for (TCP_CONGESTION); `None` where they take that of their namespace.
     pub(crate) asked: Option<String>,
-    /// The name of the one that runs.
+    /// Name of the congestion control in use.
     pub(crate) runs: String,
 }
 
 impl KernelCongestion {
-    /// The congestion control for a connection with a profile. What the scenario says under `[live]` comes first, then
-    /// the profile's, and then the machine's default.
+    /// The congestion control for a connection with a profile. The value under `[live]` of the scenario takes
+    /// precedence, then the profile's, and then the machine's default.
     pub(crate) fn of(profile: &tcp::Config, options: &Options<'_>) -> Self {
         if let Some(name) = &options.congestion {
             return Self { asked: Some(name.clone()), runs: name.clone() };

@@ -43,7 +43,7 @@ impl Copies {
     pub(crate) fn end(self) {
         self.is_over.store(true, Ordering::SeqCst);
         for thread in self.threads {
-            // A panic there has been printed; what was kept until then is kept.
+            // A panic there has been printed; the output until then is kept.
             let _ = thread.join();
         }
     }

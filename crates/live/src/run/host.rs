@@ -84,14 +84,14 @@ pub(crate) struct Start {
     pub(crate) bus: Arc<MessageBus>,
 }
 
-/// What the host's thread hands to the caller when the host is set up.
+/// Result of setting up a host, passed from the host's thread to the caller.
 struct Prepared {
     namespace: String,
     tun: Tun,
     sysctls: Sysctls,
 }
 
-/// What the host's thread keeps: its open ports, and the descriptor of the user's programs where they are the stack.
+/// State of the host's thread: its open ports, and the descriptor of the user's programs where they are the stack.
 struct Kept {
     bulk: Vec<OpenBulkEnd>,
     programs: Vec<OpenProgram>,
@@ -294,7 +294,7 @@ struct Task<'a> {
 impl Task<'_> {
     /// Runs the task and reports its result. A panic is reported as an error: the driver waits for every report.
     fn run(self, task: impl FnOnce() -> Result<Report, LiveError>) {
-        let died = |_| Err(failed(self.host, "go on")(io::Error::other("a thread of it panicked")));
+        let died = |_| Err(failed(self.host, "continue")(io::Error::other("a thread of it panicked")));
         self.reports.send(catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(died));
     }
 

@@ -9,6 +9,7 @@ use crate::drive::driver::Driver;
 use crate::machines::RemoteMachines;
 use crate::run::options::Progress;
 use crate::run::report::Report;
+use crate::run::watch::Watcher;
 
 /// The loop of a run.
 pub(crate) struct MainLoop<'a> {
@@ -31,6 +32,7 @@ impl MainLoop<'_> {
         &self,
         driver: &mut Driver<'_>,
         mut progress: Option<Progress<'_>>,
+        mut watcher: Option<&mut Watcher<'_>>,
     ) -> Result<Ended, LiveError> {
         let mut reports = Vec::new();
         while !(self.is_done(&reports) && driver.stacks_are_done()) {
@@ -38,7 +40,9 @@ impl MainLoop<'_> {
                 return Ok((reports, false));
             }
             self.check(driver, progress.as_mut())?;
-            let pause = self.clock.now() + PROGRESS_EVERY;
+            let now = self.clock.now();
+            let next = watcher.as_mut().map_or(now + PROGRESS_EVERY, |watcher| watcher.look(driver, now));
+            let pause = next.min(now + PROGRESS_EVERY);
             driver.run(self.reports, pause.min(self.end)).map_err(LiveError::Wait)?;
             while let Some(report) = self.reports.try_recv() {
                 reports.push(report?);

@@ -3,7 +3,7 @@
 //! `setup.rs` turns the scenario into hosts, `host.rs` sets one up in a namespace, `session.rs` runs them around the
 //! driver, `outcome.rs` computes the results. `bulk.rs` are the senders and receivers of bulk transfers,
 //! `congestion.rs` the congestion control of their sockets, `command.rs` programs of the user, `samples.rs` and
-//! `sockets_table.rs` what the kernel's TCP reports.
+//! `sockets_table.rs` what the kernel's TCP reports, `watch.rs` what is seen and changed during the run.
 
 pub(crate) mod bulk;
 pub(crate) mod command;
@@ -21,6 +21,7 @@ pub(crate) mod session;
 pub(crate) mod setup;
 mod sockets_table;
 pub(crate) mod start_barrier;
+pub(crate) mod watch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,8 +37,9 @@ use crate::run::host::HostSpec;
 use crate::run::options::Options;
 use crate::run::outcome::{LiveOutcome, gather};
 use crate::run::samples::{Sample, Samples};
-use crate::run::session::Hosts;
+use crate::run::session::{Hosts, Observed};
 use crate::run::setup::Setup;
+use crate::run::watch::Planned;
 
 /// Runs a scenario between kernels, in real time.
 ///
@@ -59,7 +61,11 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let hosts = hosts(spec, &setup, &mut options, &stacks)?;
     let sampled = samples_of(&hosts.kernels);
     let progress = options.progress.take();
-    let mut session = session::run(hosts, network, captures, setup.end(), &options, progress)?;
+    let watch = options.watch.take().map(|watch| Planned::new(watch, &setup, &sampled));
+    let observed = Observed { progress, watch };
+    let mut session = session::run(hosts, network, captures, setup.end(), &options, observed)?;
+    // A run that is only watched is sampled, too.
+    let sampled = if spec.record.tcp { sampled } else { Vec::new() };
     let samples = take_samples(sampled, std::mem::take(&mut session.remote.samples));
     Ok(gather(&setup, session, &options, &samples))
 }

@@ -11,6 +11,7 @@ use stacks::Assignment;
 use units::{Duration, Instant, NodeId};
 
 use crate::machines::Machines;
+use crate::run::watch::Watch;
 
 /// A callback that is given the run's time every 200 ms. [`ControlFlow::Break`] ends the run.
 pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;
@@ -56,6 +57,8 @@ pub struct Options<'a> {
     pub machines: Option<Machines>,
     /// The progress callback.
     pub progress: Option<Progress<'a>>,
+    /// The name of the run and the callback of its state, if it is watched.
+    pub watch: Option<Watch<'a>>,
 }
 
 impl Options<'_> {

@@ -28,6 +28,7 @@ use crate::run::samples::{Sample, records};
 use crate::run::session::Session;
 use crate::run::setup::Setup;
 use crate::run::sockets_table::sockets;
+use crate::run::watch::LinkChange;
 use crate::workload::ProgramReport;
 
 /// The results of a live run.
@@ -49,7 +50,7 @@ pub struct LiveSummary {
     pub run: Summary,
     /// The lateness of deliveries.
     pub lateness: Lateness,
-    /// How the driver has spent the run, and what held it up.
+    /// Use of time by the driver, and its stalls.
     pub driver: DriverAccount,
     /// Packets that were lost outside the links.
     pub outside: Outside,
@@ -67,6 +68,9 @@ pub struct LiveSummary {
     /// The other machines with hosts of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<MachineSummary>,
+    /// The changes of links during the run; the scenario of the result is that before them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<LinkChange>,
     /// The reasons why the run is not valid, in sentences; empty if it is valid.
     pub tainted_by: Vec<String>,
 }
@@ -110,8 +114,8 @@ pub struct KernelFlow {
     pub received: u64,
     /// The reason why the connection broke, if it did; of several connections, that of the first.
     pub broken: Option<String>,
-    /// The largest lateness of a wake-up of the flow's program, in milliseconds; null for bulk transfers, which wait
-    /// for no time, and where [`LiveSummary::programs`] has it.
+    /// The largest lateness of a wake-up of the flow's program, in milliseconds; null for bulk transfers, which have no
+    /// timers, and for flows that [`LiveSummary::programs`] contains.
     pub woken_late_ms: Option<f64>,
     /// The largest lateness of a message between the copies of the flow's program, in milliseconds, where its hosts are
     /// not both with the emulator.
@@ -192,6 +196,7 @@ pub(crate) fn gather(
         programs,
         command,
         machines,
+        changes: session.changes,
         tainted_by,
     };
     outcome.captures.extend(session.remote.captures);
@@ -232,7 +237,7 @@ impl ProgramResults {
     }
 }
 
-/// The outcomes of all programs: those that the driver ran, and those in reports, of which two are of copies.
+/// The outcomes of all programs, both of programs that the driver ran and of programs in reports; copies come in pairs.
 fn joined(
     mut outcomes: BTreeMap<FlowId, ProgramOutcome>,
     mut reports: Vec<ProgramReport>,
@@ -361,7 +366,7 @@ fn observed_bulk(
         receiver_records: by_stack.map_or(&[], |report| &report.records),
     };
     if stacks.get(flow.to) == Some(StackId::PROGRAM) {
-        // Only the program knows what it has read: the bytes that its stack has acknowledged count.
+        // Only the program knows the bytes that it has read, so the bytes that its stack has acknowledged count.
         let captured = session.captures.flow(from, setup.ends(id).into_array());
         observer.received = captured.map(|flow| flow.half(FlowSide::Opener).acked().0);
     }
@@ -402,7 +407,7 @@ impl<'a> BySocket<'a> {
     }
 }
 
-/// Returns what a flow's receiver read.
+/// Returns the bytes that a flow's receiver read.
 fn received<'a>(flow: &str, reports: &'a [Report]) -> Option<&'a Received> {
     reports.iter().find_map(|report| match report {
         Report::Received(received) if received.flow == flow => Some(received),

@@ -26,12 +26,12 @@ pub(crate) enum Report {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub(crate) flow: String,
-    /// How the connection ended.
+    /// Kind of end of the connection.
     pub(crate) end: ConnectionEnd,
     pub(crate) counts: KernelCounts,
 }
 
-/// How a connection ended, from the sender's view.
+/// Kind of end of a connection, from the sender's view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ConnectionEnd {
     /// Both directions were closed.
@@ -48,7 +48,7 @@ pub(crate) struct Received {
     pub(crate) flow: String,
     /// Bytes that were read and checked.
     pub(crate) bytes: u64,
-    /// When the last of them was read, in nanoseconds of the run.
+    /// Time at which the last of them was read, in nanoseconds of the run.
     pub(crate) last_read_ns: u64,
 }
 

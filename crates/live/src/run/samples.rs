@@ -52,6 +52,19 @@ impl Samples {
         }
     }
 
+    /// Returns the latest sample of each connection that has changed lately; none while samples are being added, so
+    /// that the driver does not wait for the host's thread.
+    pub(crate) fn latest(&self) -> Vec<Sample> {
+        let Ok(kept) = self.0.try_lock() else { return Vec::new() };
+        let mut latest: Vec<Sample> = Vec::new();
+        for sample in kept.iter().rev().take(REMEMBERED) {
+            if latest.iter().all(|one| one.ends != sample.ends) {
+                latest.push(*sample);
+            }
+        }
+        latest
+    }
+
     pub(crate) fn take(&self) -> Vec<Sample> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -143,6 +156,18 @@ mod tests {
             samples.add([one].into_iter());
         }
         assert_eq!(samples.take(), [with_cwnd(1, 10), with_cwnd(3, 11)]);
+    }
+
+    #[test]
+    fn the_latest_samples_are_one_for_each_connection_and_none_while_samples_are_added() {
+        let other = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 2);
+        let of_other = Sample { ends: [other, END], ..sample(2, TcpInfo::default()) };
+        let latest = sample(3, TcpInfo { cwnd: 9, ..TcpInfo::default() });
+        let samples = Samples::default();
+        samples.add([sample(1, TcpInfo::default()), of_other, latest].into_iter());
+        assert_eq!(samples.latest(), [latest, of_other]);
+        let _adding = samples.0.lock();
+        assert_eq!(samples.latest(), []);
     }
 
     #[test]

@@ -26,6 +26,7 @@ use crate::run::main_loop::{Ended, MainLoop};
 use crate::run::options::{Options, Progress};
 use crate::run::report::Report;
 use crate::run::start_barrier::StartBarrier;
+use crate::run::watch::{LinkChange, Planned, Watcher};
 use crate::stop::Stop;
 use crate::workload::{KernelHosts, MessageBus, ProgramReport, ProgramSpec, StackReplicas};
 
@@ -52,6 +53,8 @@ pub(crate) struct Session {
     pub(crate) programs: BTreeMap<FlowId, ProgramOutcome>,
     /// The results of the other machines.
     pub(crate) remote: RemoteResults,
+    /// The changes of links during the run.
+    pub(crate) changes: Vec<LinkChange>,
 }
 
 /// The hosts of a run, before they are set up.
@@ -74,6 +77,12 @@ pub(crate) struct Hosts {
     pub(crate) machines: Option<Machines>,
 }
 
+/// The calls during a run.
+pub(crate) struct Observed<'a> {
+    pub(crate) progress: Option<Progress<'a>>,
+    pub(crate) watch: Option<Planned<'a>>,
+}
+
 type Reports = ReportReceiver<Result<Report, LiveError>>;
 type Reporting = ReportSender<Result<Report, LiveError>>;
 
@@ -85,11 +94,12 @@ pub(crate) fn run(
     captures: HostCaptures,
     end: Instant,
     options: &Options<'_>,
-    progress: Option<Progress<'_>>,
+    Observed { progress, watch }: Observed<'_>,
 ) -> Result<Session, LiveError> {
     let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
     let mut stage = Stage::set_up(&mut hosts, options)?;
     let replicas = replicas_of_stacks(&mut hosts, &stage.bus)?;
+    let mut watcher = watch.map(Planned::open).transpose()?;
     let clock = stage.start_clock()?;
     let priority = Priority::raise(Rank::Driver);
     let (kernel_hosts, flows) = (std::mem::take(&mut stage.kernel_hosts), std::mem::take(&mut hosts.flows));
@@ -97,11 +107,12 @@ pub(crate) fn run(
     (driver.programs, driver.kernel_hosts) = (hosts.programs, kernel_hosts);
     driver.add_replicas(replicas);
     stage.start_hosts(clock);
-    let ended = stage.main_loop(clock, end, &flows).drive(&mut driver, progress);
+    let ended = stage.main_loop(clock, end, &flows).drive(&mut driver, progress, watcher.as_mut());
     let scheduling = priority.scheduling();
     let driven = Driven::of(driver, scheduling, clock, ended);
     drop(priority);
-    stage.finish(driven, scheduling, tainted_from)
+    let session = stage.finish(driven, scheduling, tainted_from)?;
+    Ok(Session { changes: watcher.map(Watcher::into_changes).unwrap_or_default(), ..session })
 }
 
 /// Everything that exists before the clock of the run starts.
@@ -121,7 +132,7 @@ struct Stage {
     remote: Option<RemoteMachines>,
 }
 
-/// What the driver leaves, and how its loop ended.
+/// State of the driver after the run, and the way in which its loop ended.
 struct Driven {
     network: Network,
     captures: HostCaptures,
@@ -201,7 +212,7 @@ impl Stage {
         MainLoop { reports: &self.reports, expected: self.expected, clock, end, flows, remote }
     }
 
-    /// Ends the hosts everywhere, takes them down, and collects what they leave.
+    /// Ends the hosts everywhere, takes them down, and collects their results.
     fn finish(
         mut self,
         driven: Driven,
@@ -249,6 +260,7 @@ impl Stage {
             stacks,
             programs,
             remote,
+            changes: Vec::new(),
         })
     }
 }

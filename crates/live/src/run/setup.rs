@@ -123,7 +123,7 @@ impl<'a> Setup<'a> {
                 .filter(|program| program.host == node)
                 .filter_map(|program| command(&program.words, kept(program.output.as_ref())))
                 .collect(),
-            samples: self.spec.record.tcp.then(Arc::default),
+            samples: (self.spec.record.tcp || options.watch.is_some()).then(Arc::default),
             is_program,
             flow_lines: if is_program { self.flow_lines(node) } else { String::new() },
         }

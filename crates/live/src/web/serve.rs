@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::Ipv4Addr;
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::clock::Clock;
 use crate::drive::bridge::Bridge;
 use crate::drive::driver::Driver;
 use crate::drive::network::Network;
-use crate::gateway::egress::{Egress, FarEnd};
+use crate::gateway::egress::{Egress, FarEnd, WayIn};
 use crate::gateway::outside::{OutsideProgram, status_of};
 use crate::run::command::Output;
 use crate::run::options::Progress;
@@ -32,6 +33,8 @@ pub type Answer = Arc<dyn Fn(UnixStream) + Send + Sync>;
 pub struct ServeOptions<'a> {
     /// Its port.
     pub port: u16,
+    /// The address at which other machines reach it; 0.0.0.0 for all of this machine's, and the loopback for none.
+    pub bind: Ipv4Addr,
     /// The path of the URL: "/file".
     pub path: String,
     /// The TCPs of its connections, in turn; at least one.
@@ -75,7 +78,8 @@ pub fn serve(spec: &Spec, options: ServeOptions<'_>) -> Result<ServeOutcome, Liv
     }
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
-    let egress = Egress::open(host.far_end, &host.ends, None, Some(options.port), &mut *options.announce);
+    let way_in = WayIn { port: options.port, bind: options.bind };
+    let egress = Egress::open(host.far_end, &host.ends, None, Some(way_in), &mut *options.announce);
     let url = format!("http://{}:{}{}", host.ends.inside, options.port, options.path);
     (options.announce)(&format!("{url} is behind {}", options.name));
     let mut bridge = host.bridge(spec.record.tcp)?;

@@ -218,6 +218,7 @@ impl UserspaceHost {
             },
             command: None,
             machines: Vec::new(),
+            changes: Vec::new(),
         };
         LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
     }

@@ -32,8 +32,8 @@ impl DatagramEnd {
         Self { socket, waiting: VecDeque::new(), expected: 0, buffer: vec![0; LONGEST] }
     }
 
-    /// Sends a datagram after those that wait. Returns the number of a datagram that the socket refused because it is
-    /// too long for the path.
+    /// Sends a datagram after the waiting datagrams. Returns the number of a datagram that the socket refused because
+    /// it is too long for the path.
     pub(super) fn send(&mut self, outgoing: OutgoingDatagram) -> Option<u64> {
         self.waiting.push_back(outgoing);
         self.flush()

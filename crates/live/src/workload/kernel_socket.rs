@@ -29,7 +29,7 @@ impl KernelSocket {
         (self.stream, self.is_connected) = (Some(stream), true);
     }
 
-    /// Gives the connection up.
+    /// Aborts the connection.
     pub(super) fn fail(&mut self, error: &io::Error) {
         self.broken.get_or_insert_with(|| error.to_string());
     }

@@ -11,14 +11,15 @@
 //! A program between two kernels has a thread with the sockets of both: a socket belongs to the namespace in which it
 //! was opened (`thread.rs`, `poller.rs`).
 //!
-//! Where the hosts are on two machines, each machine runs a copy of the program, a [`Replica`]. The copies send each
-//! other the events at their sides (`message_bus.rs`). With one copy, and the sockets of the other side behind a wire,
-//! whatever a side does after it has read, an echo or a page, would wait for a round trip between the machines, which
-//! no link of the scenario has.
+//! If the hosts are on two machines, each machine runs a copy of the program, a [`Replica`]. The copies send each
+//! other the events at their sides (`message.rs`, `message_bus.rs`). With one copy, and the sockets of the other side
+//! behind a wire, whatever a side does after it has read, an echo or a page, would wait for a round trip between the
+//! machines, which no link of the scenario has.
 
 mod datagram;
 mod kernel_hosts;
 mod kernel_socket;
+mod message;
 mod message_bus;
 mod orders;
 mod poller;
@@ -43,7 +44,8 @@ use workload::{ClientPorts, ProgramOutcome, Runner, RunnerSetup, Transport};
 use crate::LiveError;
 
 pub(crate) use kernel_hosts::{KernelEvents, KernelHosts};
-pub(crate) use message_bus::{Envelope, MessageBus};
+pub(crate) use message::Envelope;
+pub(crate) use message_bus::MessageBus;
 pub(crate) use stack_replicas::StackReplicas;
 pub(crate) use thread::{OpenProgram, Running};
 
@@ -142,7 +144,7 @@ impl ProgramReport {
 }
 
 /// The time that a program which is done waits for a datagram after the last one, since it does not learn of losses.
-/// The run waits for what is then still on a link.
+/// The run waits for the packets that are then still on a link.
 pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Gives the command to the host with the sockets.
+    /// Passes the command to the host with the sockets.
     pub(super) fn execute(self, now: Instant, flow: FlowId, host: &mut dyn ProgramHost) {
         let key = |socket| Key { flow, socket };
         match self {

@@ -10,7 +10,7 @@ use workload::{
     EndEvent, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains, SocketCall, SocketId,
 };
 
-use super::message_bus::{Envelope, PeerEvent};
+use super::message::{Envelope, PeerEvent};
 
 /// The proxy.
 #[derive(Debug)]
@@ -38,15 +38,15 @@ struct Connection {
     other: Ending,
 }
 
-/// How far a connection is from its end at one side. Both copies give their program the end of a connection last: a
-/// position that one end had reached long before may be reported after the streams have ended.
+/// Progress of a connection towards its end, at one side. Both copies give their program the end of a connection last:
+/// a position that one end had reached long before may be reported after the streams have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
     #[default]
     Open,
     /// Both streams have ended at this end.
     Over,
-    /// The side knows that they have ended at the other end too.
+    /// Whether this side knows that they have also ended at the other end.
     BothOver,
 }
 
@@ -84,12 +84,12 @@ impl RemoteHost {
         self.finished
     }
 
-    /// Tells the other copy that the program is done here.
+    /// Reports to the other copy that the program is done here.
     pub(super) fn finish(&mut self, datagrams: u64) {
         self.send(PeerEvent::Finished { datagrams });
     }
 
-    /// Tells the other copy an event of the host here.
+    /// Reports an event of the host here to the other copy.
     pub(super) fn forward(&mut self, HostEvent { at, event, .. }: &HostEvent) {
         let (at, is_open) = (*at, |socket| self.is_open(socket));
         match event {
@@ -120,7 +120,7 @@ impl RemoteHost {
         self.outgoing.push_back(Envelope { node: self.node, flow: self.flow, event });
     }
 
-    /// One end of a connection has come nearer to its end. Returns whether both copies know now that it is over.
+    /// One end of a connection has changed its state. Returns whether both copies know now that it is over.
     fn advance(&mut self, at: Instant, socket: SocketId, change: impl FnOnce(&mut Connection)) -> bool {
         let Some(connection) = self.connections.get_mut(&socket) else { return false };
         change(connection);

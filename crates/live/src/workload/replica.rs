@@ -15,7 +15,7 @@
 use units::{Instant, NodeId, PerSide, Side};
 use workload::{Command, HostTable, Program, ProgramHost, ProgramOutcome, Runner};
 
-use super::message_bus::{Envelope, PeerEvent};
+use super::message::{Envelope, PeerEvent};
 use super::remote_host::RemoteHost;
 use super::{GRACE, ProgramSpec};
 
@@ -49,7 +49,7 @@ impl Replica {
         let mut did = false;
         let (side, flow) = (self.side, self.runner.setup().flow);
         loop {
-            // What was due before an event happens before it, and the host here comes before the other.
+            // Earlier timers are handled before an event, and the local host before the remote host.
             did |= self
                 .runner
                 .wake(now, &mut Pair::new(side, self.runner.setup().nodes, host, &mut self.remote));
@@ -82,7 +82,7 @@ impl Replica {
         self.remote.poll_message()
     }
 
-    /// When to call [`Replica::advance`]; until it is known to be done (`is_open`), also when it will be.
+    /// Time at which to call [`Replica::advance`]; until it is known to be done (`is_open`), also when it will be.
     pub(super) fn poll_timeout(&self, is_open: bool) -> Instant {
         let given_up = self.awaited_until().filter(|_| is_open).map_or(Instant::NEVER, |at| at.max(self.now));
         self.runner.poll_timeout().min(given_up)
@@ -111,7 +111,7 @@ impl Replica {
         is_awaited.then_some(until)
     }
 
-    /// Tells the other copy once that the program is done.
+    /// Reports once to the other copy that the program is done.
     fn finish_program(&mut self) {
         if self.side == Side::From && self.runner.program_is_done() && !self.has_finished {
             self.has_finished = true;
@@ -146,7 +146,7 @@ impl HostTable for Pair<'_> {
     }
 }
 
-/// Stands for a program whose only copy runs on the other machine.
+/// Placeholder for a program whose only copy runs on the other machine.
 #[derive(Debug)]
 struct Absent;
 

@@ -50,19 +50,19 @@ pub(crate) struct SocketHost {
     counts: KernelCounts,
 }
 
-/// An end of a connection. Its socket is kept until the program removes it: what the kernel sends again is counted.
+/// An end of a connection. Its socket is kept until the program removes it: the kernel's retransmissions are counted.
 #[derive(Debug, Default)]
 struct HeldEnd {
     socket: KernelSocket,
     end: End,
     /// The position that the program asked for last.
     wanted: u64,
-    /// How far the end had read, and when.
+    /// Positions up to which the end had read, and their times.
     reads: VecDeque<(u64, Instant)>,
 }
 
 impl HeldEnd {
-    /// The position, not below the one that is wanted, up to which the end had read first, and when.
+    /// The first position at or above the requested position up to which the end had read, and the time.
     fn first_read(&mut self, now: Instant) -> (u64, Instant) {
         self.reads.retain(|(position, _)| *position >= self.wanted);
         self.reads.front().copied().unwrap_or((self.end.read(), now))
@@ -111,7 +111,7 @@ impl SocketHost {
         Ok(host)
     }
 
-    /// A socket belongs to the namespace in which it is opened.
+    /// A socket belongs to the namespace in which it was opened.
     fn enter(&self) -> io::Result<()> {
         self.namespace.as_ref().map_or(Ok(()), |file| Ok(setns(file, CloneFlags::CLONE_NEWNET)?))
     }
@@ -157,7 +157,7 @@ impl SocketHost {
         }
     }
 
-    /// Sends the datagrams that wait, and receives those that have arrived.
+    /// Sends the waiting datagrams, and receives the datagrams that have arrived.
     pub(super) fn advance_datagrams(&mut self, now: Instant) {
         while let Some(number) = self.datagrams.as_mut().and_then(DatagramEnd::flush) {
             self.report(now, EndEvent::Refused { number });
@@ -172,7 +172,7 @@ impl SocketHost {
         self.datagrams.as_ref().is_some_and(DatagramEnd::has_waiting)
     }
 
-    /// Fails if a byte was not the one that was sent, or the kernel refused something.
+    /// Fails if a byte differs from the byte sent, or if a system call failed.
     pub(super) fn check(&mut self) -> Result<(), LiveError> {
         self.failure.take().map_or(Ok(()), Err)
     }
@@ -326,7 +326,7 @@ impl ProgramHost for SocketHost {
     }
 }
 
-/// Reads of a connection that are remembered for a program that is behind.
+/// Number of a connection's reads that are kept for a program that has not processed them yet.
 const MOST_READS: usize = 100_000;
 /// The number of ports in use that are tried.
 const MOST_TRIES: usize = 100;

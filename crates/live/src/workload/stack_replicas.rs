@@ -9,7 +9,8 @@ use linux::tcp_info::KernelCounts;
 use nix::poll::{PollFd, PollFlags};
 use units::{FlowId, Instant, Side};
 
-use super::message_bus::{MessageBus, PeerEvent};
+use super::message::PeerEvent;
+use super::message_bus::MessageBus;
 use super::replica::Replica;
 use super::{ProgramReport, ProgramSpec};
 use crate::LiveError;
@@ -51,7 +52,7 @@ impl StackReplicas {
         Ok(Self { replicas, bus: Arc::clone(bus) })
     }
 
-    /// Gives the copies their messages, and lets them act. Returns whether there was anything.
+    /// Delivers messages to the copies, and lets them act. Returns whether there was a message or an action.
     pub(crate) fn advance(&mut self, now: Instant, host: &mut stacks::Host) -> bool {
         let mut did = false;
         for StackReplica { replica, inbox, .. } in &mut self.replicas {
@@ -65,7 +66,7 @@ impl StackReplicas {
         did
     }
 
-    /// When to call [`StackReplicas::advance`].
+    /// Time at which to call [`StackReplicas::advance`].
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let due = self.replicas.iter().map(|one| one.replica.poll_timeout(true)).min();
         due.filter(|due| *due < Instant::NEVER)

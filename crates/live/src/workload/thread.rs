@@ -12,7 +12,8 @@ use units::{Instant, NodeId, PerSide, Side};
 use workload::{HostEvent, HostTable, ProgramHost, Runner, Transport};
 
 use super::kernel_hosts::KernelEvents;
-use super::message_bus::{MessageBus, PeerEvent};
+use super::message::PeerEvent;
+use super::message_bus::MessageBus;
 use super::orders::Order;
 use super::poller::Token;
 use super::replica::Replica;
@@ -26,7 +27,7 @@ use crate::stop::Stop;
 pub(crate) enum OpenProgram {
     /// Between two kernels. Its ports are opened when the namespaces are known.
     Kernels { spec: ProgramSpec, peer: String },
-    /// With a stack at the other side, whose driver gives orders.
+    /// With a stack at the other side, whose driver sends the commands.
     BesideStack {
         spec: ProgramSpec,
         sockets: SocketHost,
@@ -131,7 +132,7 @@ impl<'a> KernelPair<'a> {
             }
             let ready = poller.wait(clock, self.next_wake_up(is_open)).map_err(self.spec.failed("wait"))?;
             for token in ready {
-                // What was due before the event happens before it.
+                // Earlier timers are handled before the event.
                 self.runner.wake(clock.now(), &mut self.hosts);
                 if let Some(side) = token.side() {
                     self.hosts.hosts[side].advance(clock.now(), token);

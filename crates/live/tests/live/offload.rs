@@ -1,4 +1,4 @@
-//! What kernels leave to devices: the links see every packet, and the programs every byte.
+//! Work that kernels leave to devices: the links see every packet, and the programs every byte.
 
 use lasthop_live::LiveOutcome;
 use libtest_mimic::Trial;

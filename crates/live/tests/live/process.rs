@@ -92,7 +92,7 @@ fn without_privilege_a_run_goes_by_a_user_namespace() -> Result<Completion, Fail
             "needs root, to open the device to another user and become that user",
         ));
     }
-    // In a mount namespace of its own, the device is open to everybody.
+    // In a mount namespace of its own, every user may open the device.
     let device = std::env::temp_dir().join(format!("lasthop-tun-{}", std::process::id()));
     let script = "mknod -m 0666 $0 c 10 200 && mount --bind $0 /dev/net/tun && rm $0 &&
                   exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"";

@@ -23,7 +23,7 @@ fn a_program_runs_instead_of_the_flows_and_its_status_is_told() {
 }
 
 fn a_program_reaches_the_other_host_across_the_link() {
-    // Nobody listens there, so the other kernel answers with a reset, at once.
+    // No socket listens there, so the other kernel answers with a reset at once.
     let knock = "test $LASTHOP_ADDRESS_RIGHT = $LASTHOP_PEER || exit 1
                  (: > /dev/tcp/$LASTHOP_PEER/9) 2>&1 | grep -q refused";
     let outcome = live(&pair(quick(), vec![]), script(knock));

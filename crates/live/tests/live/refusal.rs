@@ -1,4 +1,4 @@
-//! What is said where a live run cannot be.
+//! Messages where a live run is impossible.
 
 use std::process::Command;
 

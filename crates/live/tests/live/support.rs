@@ -29,7 +29,7 @@ pub(crate) fn with_kernels(name: &str, test: fn()) -> Trial {
     })
 }
 
-/// What keeps this machine from live runs.
+/// Reason why this machine cannot do live runs.
 pub(crate) fn obstacles() -> Option<String> {
     let needed = ["tun", "namespaces"];
     let missing: Vec<String> = doctor()

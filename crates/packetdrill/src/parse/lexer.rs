@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::Definitions;
 use super::error::ParseError;
 
 /// A token and the line on which it begins.
@@ -52,13 +53,25 @@ impl fmt::Display for TokenKind {
 }
 
 /// The tokens of a text; `first_line` is the number of its first line.
-pub(super) fn tokens(text: &str, first_line: u32) -> Result<Vec<Token>, ParseError> {
+///
+/// A word that `definitions` has is replaced by the tokens of its text.
+pub(super) fn tokens(
+    text: &str,
+    first_line: u32,
+    definitions: &Definitions,
+) -> Result<Vec<Token>, ParseError> {
     let mut lexer = Lexer { rest: text, line: first_line };
-    let mut tokens = Vec::new();
+    let mut found = Vec::new();
     while let Some(token) = lexer.token()? {
-        tokens.push(token);
+        match &token.kind {
+            TokenKind::Word(word) if definitions.contains_key(word) => {
+                let replacement = tokens(&definitions[word], token.line, &Definitions::new())?;
+                found.extend(replacement.into_iter().map(|part| Token { line: token.line, ..part }));
+            }
+            _ => found.push(token),
+        }
     }
-    Ok(tokens)
+    Ok(found)
 }
 
 struct Lexer<'a> {
@@ -145,6 +158,10 @@ impl<'a> Lexer<'a> {
             // A blob of hexadecimal digits that begins with a decimal one, as cookies do.
             if self.rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
                 return Ok(TokenKind::Word(format!("{text}{}", self.word())));
+            }
+            // So is a number with leading zeros, or one of more digits than any other in a script.
+            if (text.len() > 1 && text.starts_with('0')) || text.len() > 18 {
+                return Ok(TokenKind::Word(text.to_owned()));
             }
             return text.parse().map(TokenKind::Integer).map_err(|_| bad(text));
         }

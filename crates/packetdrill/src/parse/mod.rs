@@ -5,22 +5,28 @@
 
 mod error;
 mod expression;
+mod icmp;
 mod lexer;
 mod packet;
 mod time;
+
+use std::collections::BTreeMap;
 
 pub use error::ParseError;
 use lexer::{Token, TokenKind};
 
 use crate::script::{Action, Call, Command, Event, Script, ScriptOption};
 
+/// Names that a script leaves to the one who runs it, and their texts (`-D NAME=TEXT` of packetdrill).
+pub type Definitions = BTreeMap<String, String>;
+
 /// Reads a script.
 ///
 /// # Errors
 /// The first line that is not of the language, and a text without any event.
-pub fn parse(text: &str) -> Result<Script, ParseError> {
+pub fn parse(text: &str, definitions: &Definitions) -> Result<Script, ParseError> {
     let (options, rest, first_line) = head(text)?;
-    let tokens = lexer::tokens(rest, first_line)?;
+    let tokens = lexer::tokens(rest, first_line, definitions)?;
     let mut parser = Parser { tokens: &tokens, next: 0 };
     let init = parser.command();
     let mut events = Vec::new();
@@ -131,7 +137,7 @@ impl<'a> Parser<'a> {
 
     fn unexpected(&self, wanted: &str) -> ParseError {
         match self.peek() {
-            Some(token) => token.error(&format!("here stands {}; write {wanted}", token.kind)),
+            Some(token) => token.error(&format!("found {}; write {wanted}", token.kind)),
             None => {
                 let line = self.tokens.last().map_or(1, |last| last.line);
                 ParseError { line, message: format!("the script ends here; write {wanted}") }
@@ -150,6 +156,7 @@ impl<'a> Parser<'a> {
         let line = self.peek().map_or(0, |token| token.line);
         let time = self.event_time()?;
         let action = match self.peek_kind(0) {
+            _ if self.is_icmp() => Action::Icmp(self.icmp()?),
             Some(TokenKind::Sign("<" | ">")) => Action::Packet(self.packet()?),
             Some(TokenKind::Command(text)) => {
                 self.next += 1;

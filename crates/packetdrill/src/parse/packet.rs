@@ -2,7 +2,7 @@
 
 use super::lexer::TokenKind;
 use super::{ParseError, Parser};
-use crate::script::{Direction, EcnField, Flags, Options, Packet, TcpOption};
+use crate::script::{AccurateEcnCounter, Direction, EcnField, Flags, Options, Packet, TcpOption};
 
 impl Parser<'_> {
     /// `> P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 1 ecr 2>`
@@ -70,40 +70,34 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Letters, with `.` for ACK; `-` for none.
+    /// Letters, with `.` for ACK and a digit for the ACE field: `P5.` or `P.5`; `-` for none.
     fn flags(&mut self) -> Result<Flags, ParseError> {
         let mut flags = Flags::default();
         if self.takes("-") {
             return Ok(flags);
         }
-        let letters = match self.peek_kind(0) {
-            Some(TokenKind::Word(letters)) => {
-                self.next += 1;
-                letters.as_str()
-            }
-            _ => "",
-        };
-        for letter in letters.chars() {
-            match letter {
-                'F' => flags.fin = true,
-                'S' => flags.syn = true,
-                'R' => flags.rst = true,
-                'P' => flags.psh = true,
-                'U' => flags.urg = true,
-                'E' => flags.ece = true,
-                'W' => flags.cwr = true,
-                'A' => flags.ae = true,
-                _ => {
+        let mut found = false;
+        while let Some(letters) = self.flag_letters() {
+            for letter in letters.chars() {
+                if !set_flag(&mut flags, letter) {
                     self.next -= 1;
-                    return Err(self.unexpected("flags out of F S R P U E W A and \".\""));
+                    return Err(self.unexpected("flags out of F S R P U E W A, 0 to 7 and \".\""));
                 }
             }
+            found = true;
         }
-        flags.ack = self.takes(".");
-        if letters.is_empty() && !flags.ack {
-            return Err(self.unexpected("flags like \"P.\", or \"-\" for none"));
-        }
-        Ok(flags)
+        if found { Ok(flags) } else { Err(self.unexpected("flags like \"P.\", or \"-\" for none")) }
+    }
+
+    /// The text of the next token, if it belongs to the flags and not to the sequence numbers.
+    fn flag_letters(&mut self) -> Option<String> {
+        let letters = match self.peek_kind(0)? {
+            TokenKind::Word(letters) | TokenKind::Decimal(letters) => letters.clone(),
+            TokenKind::Sign(".") => ".".to_owned(),
+            _ => return None,
+        };
+        self.next += 1;
+        Some(letters)
     }
 
     fn tcp_options(&mut self) -> Result<Options, ParseError> {
@@ -140,13 +134,26 @@ impl Parser<'_> {
                 self.expect_word("ecr")?;
                 TcpOption::Timestamps { value, echo: self.number("timestamp")? }
             }
-            "FO" | "FOEXP" => TcpOption::FastOpen(self.cookie()),
+            "FO" | "FOEXP" => TcpOption::FastOpen { cookie: self.cookie(), experimental: name == "FOEXP" },
+            "ECN" => TcpOption::AccurateEcn(self.accurate_ecn_counters()?),
             _ => self.other_option(name),
         })
     }
 
     fn expect_word(&mut self, word: &str) -> Result<(), ParseError> {
         if self.takes_word(word) { Ok(()) } else { Err(self.unexpected(&format!("\"{word}\""))) }
+    }
+
+    /// `ECN e1b 1 ceb 0 e0b 1`
+    fn accurate_ecn_counters(&mut self) -> Result<Vec<(AccurateEcnCounter, u32)>, ParseError> {
+        let mut counters = Vec::new();
+        while let Some(TokenKind::Word(word)) = self.peek_kind(0) {
+            let known = AccurateEcnCounter::NAMES.iter().find(|(name, _)| name == word);
+            let Some((_, counter)) = known else { return Err(self.unexpected("e0b, ceb or e1b")) };
+            self.next += 1;
+            counters.push((*counter, self.number("counter")?));
+        }
+        Ok(counters)
     }
 
     fn sack_blocks(&mut self) -> Result<Vec<(u32, u32)>, ParseError> {
@@ -182,6 +189,24 @@ impl Parser<'_> {
         }
         TcpOption::Other(text)
     }
+}
+
+/// Sets the flag of a letter; returns whether there is one.
+fn set_flag(flags: &mut Flags, letter: char) -> bool {
+    match letter {
+        'F' => flags.fin = true,
+        'S' => flags.syn = true,
+        'R' => flags.rst = true,
+        'P' => flags.psh = true,
+        'U' => flags.urg = true,
+        'E' => flags.ece = true,
+        'W' => flags.cwr = true,
+        'A' => flags.ae = true,
+        '.' => flags.ack = true,
+        '0'..='7' => flags.set_ace(letter as u8 - b'0'),
+        _ => return false,
+    }
+    true
 }
 
 /// The two bits of the ECN field in the type of service (RFC 3168 §5).

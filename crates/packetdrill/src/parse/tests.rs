@@ -4,7 +4,7 @@ use super::*;
 use crate::script::*;
 
 fn event(text: &str) -> Event {
-    let script = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let script = parse(text, &Definitions::new()).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(script.events.len(), 1, "{text}");
     script.events[0].clone()
 }
@@ -67,7 +67,8 @@ fn sack_blocks_and_timestamps_stand_among_the_options() {
 
 #[test]
 fn two_segments_in_a_row_are_two() {
-    let script = parse("+0 > . 1:1001(1000) ack 1\n+0 > . 1001:2001(1000) ack 1\n").expect("a script");
+    let script = parse("+0 > . 1:1001(1000) ack 1\n+0 > . 1001:2001(1000) ack 1\n", &Definitions::new())
+        .expect("a script");
     assert_eq!(script.events.iter().map(|event| event.line).collect::<Vec<_>>(), [1, 2]);
 }
 
@@ -107,7 +108,7 @@ fn messages_are_records_of_fields() {
 fn options_commands_code_and_comments_have_their_lines() {
     let text = "// A script.\n--tolerance_usecs=7000\n\n`sysctl -q net.ipv4.tcp_ecn=0\n`\n 0 `true`\n\
                 +0 %{ assert 1,\n 2 }%\n`false`\n";
-    let script = parse(text).expect("a script");
+    let script = parse(text, &Definitions::new()).expect("a script");
     assert_eq!((script.options[0].name.as_str(), script.options[0].line), ("tolerance_usecs", 2));
     assert_eq!(script.init.map(|command| command.line), Some(4));
     assert_eq!(script.events[0].action, Action::Command("true".into()));
@@ -118,33 +119,33 @@ fn options_commands_code_and_comments_have_their_lines() {
 #[test]
 fn what_is_wrong_is_said_with_its_line_and_what_would_be_right() {
     let refusals = [
-        ("+0 > Q. 1:2(1)", "line 1: here stands \"Q\"; write flags out of F S R P U E W A and \".\""),
-        ("\n+0 > P. 1-2(1)", "line 2: here stands \"-\"; write \":\" between the sequence numbers"),
+        ("+0 > Q. 1:2(1)", "line 1: found \"Q\"; write flags out of F S R P U E W A, 0 to 7 and \".\""),
+        ("\n+0 > P. 1-2(1)", "line 2: found \"-\"; write \":\" between the sequence numbers"),
         (
             "+0 close(3)",
             "line 1: the script ends here; write \"=\" and the value that the system call returns",
         ),
         ("+0 > . 1:1(0) ack 1 win 70000", "line 1: 70000 is no window field; it does not fit"),
         ("+0 %{ assert", "line 1: code begins here and has no end; write }%"),
-        ("+soon close(3) = 0", "line 1: here stands \"soon\"; write a time in seconds like +0.1"),
+        ("+soon close(3) = 0", "line 1: found \"soon\"; write a time in seconds like +0.1"),
         ("+0 close(3) = 0 §", "line 1: '§' begins nothing in this language; take it out"),
     ];
     for (text, expected) in refusals {
-        assert_eq!(parse(text).expect_err(text).to_string(), expected);
+        assert_eq!(parse(text, &Definitions::new()).expect_err(text).to_string(), expected);
     }
 }
 
 proptest::proptest! {
     #[test]
     fn no_text_makes_it_panic_or_hang(text in "[-+<>0-9.:()\\[\\]{}=,|~*`%a-zA-Z\"/ \n]{0,80}") {
-        let _ = parse(&text);
+        let _ = parse(&text, &Definitions::new());
     }
 }
 
 #[test]
 fn a_text_without_an_event_is_no_script() {
     for text in ["", "// a comment\n", "--tolerance_usecs=1000\n", "`true`\n"] {
-        let error = parse(text).expect_err("nothing is tested");
+        let error = parse(text, &Definitions::new()).expect_err("nothing is tested");
         assert!(error.line == 1 && error.message.contains("no event"), "{text:?}: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The value of an expression, as Python 3 has it.
+//! The value of an expression, as in Python 3.
 
 use super::syntax::Expression;
 use super::value::{Failure, Value};

@@ -40,7 +40,7 @@ pub enum Failure {
 }
 
 impl Value {
-    /// Its truth, as Python has it.
+    /// Its truth value, as in Python.
     #[must_use]
     pub fn is_true(&self) -> bool {
         match self {

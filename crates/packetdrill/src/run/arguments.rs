@@ -22,7 +22,9 @@ pub(super) trait Arguments {
     fn expected_descriptor(&self) -> Result<i64, Unsupported>;
     fn vectors(&self, index: usize) -> Result<Bytes, Unsupported>;
     fn vectors_of_message(&self, index: usize) -> Result<Bytes, Unsupported>;
+    fn vector_lengths(&self, index: usize) -> Option<Vec<u32>>;
     fn control_data(&self, index: usize, kind: &str) -> Option<i64>;
+    fn control_record(&self, index: usize) -> Option<Expression>;
 }
 
 impl Arguments for Call {
@@ -47,7 +49,10 @@ impl Arguments for Call {
 
     /// Whether one of the arguments names a flag like `MSG_MORE`.
     fn has_flag(&self, flag: &str) -> bool {
-        self.arguments.iter().any(|argument| argument.names().contains(&flag))
+        let bits = NUMBERED_FLAGS.iter().find(|(name, _)| *name == flag).map_or(0, |(_, bits)| *bits);
+        let is_set = |argument: &Expression| argument.integer().is_some_and(|value| value & bits != 0);
+        let numbered = self.arguments.get(3).is_some_and(is_set);
+        numbered || self.arguments.iter().any(|argument| argument.names().contains(&flag))
     }
 
     /// The descriptor that the script expects from a call that opens one; an error if it expects an error.
@@ -75,6 +80,16 @@ impl Arguments for Call {
         })
     }
 
+    /// The length of each vector of a message.
+    fn vector_lengths(&self, index: usize) -> Option<Vec<u32>> {
+        let Expression::List(vectors) = self.arguments.get(index)?.field("msg_iov")? else { return None };
+        let length = |vector: &Expression| match vector {
+            Expression::Record(parts) => u32::try_from(parts.last()?.integer()?).ok(),
+            _ => None,
+        };
+        vectors.iter().map(length).collect()
+    }
+
     /// The data of the control message of a kind that the script expects to find in a message.
     fn control_data(&self, index: usize, kind: &str) -> Option<i64> {
         let Some(Expression::List(messages)) = self.arguments.get(index)?.field("msg_control") else {
@@ -85,7 +100,18 @@ impl Arguments for Call {
             .find(|message| message.field("cmsg_type").is_some_and(|name| name.names() == [kind]));
         wanted?.field("cmsg_data")?.integer()
     }
+
+    /// The data of the first control message that the script expects to find in a message.
+    fn control_record(&self, index: usize) -> Option<Expression> {
+        let Expression::List(messages) = self.arguments.get(index)?.field("msg_control")? else {
+            return None;
+        };
+        messages.first()?.field("cmsg_data").cloned()
+    }
 }
+
+/// Flags that a script may write as a number (include/linux/socket.h).
+const NUMBERED_FLAGS: &[(&str, i64)] = &[("MSG_FASTOPEN", 0x2000_0000)];
 
 fn lengths(vectors: &Expression) -> Option<Bytes> {
     let Expression::List(vectors) = vectors else { return None };

@@ -9,7 +9,7 @@ use super::arguments::{Arguments, Unsupported};
 use super::connection::TestedConnection;
 use super::ids::{ConnectionId, SocketId};
 use super::reply::{CallResult, Reply};
-use super::socket::{Socket, SocketState};
+use super::socket::{Role, Socket, SocketState};
 use crate::script::{Call, Expression};
 
 type Carry = fn(&mut ScriptRun, &Call) -> CallResult;
@@ -37,6 +37,10 @@ const CALLS: &[(&str, Carry)] = &[
     ("fcntl", ScriptRun::control_descriptor),
     ("ioctl", ScriptRun::control_device),
     ("poll", ScriptRun::poll),
+    ("epoll_create", ScriptRun::epoll_create),
+    ("epoll_create1", ScriptRun::epoll_create),
+    ("epoll_ctl", ScriptRun::epoll_control),
+    ("epoll_wait", ScriptRun::epoll_wait),
     ("setsockopt", ScriptRun::set_option),
     ("getsockopt", ScriptRun::get_option),
 ];
@@ -73,7 +77,7 @@ impl ScriptRun {
         let socket = self.on_socket(call)?;
         Ok(match self.sockets.get(socket).state {
             SocketState::Connected(connection) => (socket, Some(connection)),
-            SocketState::Fresh | SocketState::Listening => (socket, None),
+            SocketState::Fresh | SocketState::Listening | SocketState::Deferred => (socket, None),
         })
     }
 
@@ -125,13 +129,7 @@ impl ScriptRun {
     fn connect(&mut self, call: &Call) -> CallResult {
         let (socket, connection) = self.on_connection(call)?;
         let Some(id) = connection else {
-            let options = self.sockets.get(socket).options.clone();
-            let (config, ports) = (self.config(&options, false)?, self.next_ports());
-            let id = self.host.open(Endpoint::connect(&config, ports, Seq(0)), ports);
-            self.sockets.get(socket).state = SocketState::Connected(id);
-            self.apply(&options, id);
-            self.host.settle(id);
-            return Ok(self.or_blocks(socket, call, "EINPROGRESS"));
+            return self.begin_connection(call, socket);
         };
         let nonblocking = self.sockets.get(socket).nonblocking;
         let connection = self.host.connection(id);
@@ -142,6 +140,50 @@ impl ScriptRun {
             None if nonblocking => Reply::Error("EISCONN"),
             None => Reply::Value(0),
         })
+    }
+
+    /// A connection opens, or waits for data that its SYN can carry.
+    fn begin_connection(&mut self, call: &Call, socket: SocketId) -> CallResult {
+        if self.sockets.get(socket).state == SocketState::Deferred {
+            return Ok(Reply::Error("EISCONN"));
+        }
+        let by_option = self.sockets.get(socket).options.is_on("TCP_FASTOPEN_CONNECT");
+        if by_option && self.can_send_syn_data() {
+            self.sockets.get(socket).state = SocketState::Deferred;
+            return Ok(Reply::Value(0));
+        }
+        let id = self.open_actively(socket, by_option)?;
+        self.host.settle(id);
+        Ok(self.or_blocks(socket, call, "EINPROGRESS"))
+    }
+
+    /// Whether data may leave with a SYN: the cookie is known, or none is needed.
+    const fn can_send_syn_data(&self) -> bool {
+        self.settings.fast_open.client_without_cookie() || self.host.cache.cookie.is_some()
+    }
+
+    /// The connection of a socket that opens actively, with Fast Open or without; nothing is sent yet.
+    fn open_actively(&mut self, socket: SocketId, fast_open: bool) -> Result<ConnectionId, Unsupported> {
+        let options = self.sockets.get(socket).options.clone();
+        let role = if fast_open { Role::FastOpenClient } else { Role::Client };
+        let (config, ports) = (self.config(&options, role)?, self.next_ports());
+        let mut endpoint = Endpoint::connect(&config, ports, Seq(0));
+        let without_cookie = self.settings.fast_open.client_without_cookie();
+        if without_cookie {
+            endpoint.need_no_fast_open_cookie(self.host.cache.mss);
+        } else if let Some(known) = self.host.cache.known() {
+            endpoint.use_fast_open_cookie(known);
+            endpoint.always_show_fast_open_cookie();
+        }
+        let id = self.host.open(endpoint, ports);
+        let experimental = self.host.cache.is_experimental();
+        let connection = self.host.connection(id);
+        connection.asks_for_fast_open = fast_open;
+        connection.needs_no_cookie = without_cookie;
+        connection.notation.experimental = experimental;
+        self.sockets.get(socket).state = SocketState::Connected(id);
+        self.apply(&options, id);
+        Ok(id)
     }
 
     fn read(&mut self, call: &Call) -> CallResult {
@@ -155,7 +197,35 @@ impl ScriptRun {
         self.take_data(call, most)
     }
 
+    /// Reads from the error queue the completions of writes without a copy (net/core/skbuff.c,
+    /// `__msg_zerocopy_callback`): those in a row are one. In virtual time the data are always copied, as by a loopback
+    /// device.
+    fn read_completions(&mut self, call: &Call) -> CallResult {
+        let (_, id) = self.on_connection(call)?;
+        let Some(connection) = id.map(|id| self.host.connection(id)) else {
+            return Ok(Reply::Error("EAGAIN"));
+        };
+        let (read, done) = connection.completions();
+        if read == done {
+            return Ok(Reply::Error("EAGAIN"));
+        }
+        connection.completions_read = done;
+        let got = [("ee_info", read), ("ee_data", done - 1)];
+        let record = call.control_record(1);
+        for (field, value) in got {
+            let expected = record.as_ref().and_then(|record| record.field(field)?.integer());
+            if expected.is_some_and(|expected| u64::try_from(expected) != Ok(value as u64)) {
+                let expected = format!("{field}={}", expected.unwrap_or(0));
+                return Ok(Reply::Differs { expected, got: format!("{field}={value}") });
+            }
+        }
+        Ok(Reply::Value(0))
+    }
+
     fn receive_message(&mut self, call: &Call) -> CallResult {
+        if call.has_flag("MSG_ERRQUEUE") {
+            return self.read_completions(call);
+        }
         let most = call.vectors_of_message(1)?;
         let reply = self.take_data(call, most)?;
         let (socket, id) = self.on_connection(call)?;
@@ -177,7 +247,10 @@ impl ScriptRun {
     /// Takes up to `most` bytes of received data.
     fn take_data(&mut self, call: &Call, most: Bytes) -> CallResult {
         let (socket, id) = self.on_connection(call)?;
-        let Some(id) = id else { return Ok(Reply::Error("ENOTCONN")) };
+        let Some(id) = id else {
+            let waits = self.sockets.get(socket).state == SocketState::Deferred;
+            return Ok(if waits { self.or_blocks(socket, call, "EAGAIN") } else { Reply::Error("ENOTCONN") });
+        };
         let shut = self.sockets.get(socket).shut_read;
         let connection = self.host.connection(id);
         if connection.unread().is_zero() {
@@ -203,34 +276,35 @@ impl ScriptRun {
             _ => Bytes(call.integer(2)?.unsigned_abs()),
         };
         let (socket, id) = self.on_connection(call)?;
-        let Some(id) = id else {
-            if call.has_flag("MSG_FASTOPEN") {
-                return self.connect_with_data(call, socket, wanted);
-            }
-            return Ok(Reply::Error("EPIPE"));
-        };
-        if call.has_flag("MSG_FASTOPEN") && self.host.connection(id).awaits_answer() {
-            return Ok(self.or_blocks(socket, call, "EALREADY"));
-        }
-        let (shut, limit, before) = {
-            let socket = self.sockets.get(socket);
-            (socket.shut_write, socket.options.send_buffer(), socket.written)
-        };
+        let Some(id) = id else { return self.write_unconnected(call, socket, wanted) };
+        let nonblocking = self.sockets.get(socket).nonblocking || call.has_flag("MSG_DONTWAIT");
+        let before = self.sockets.get(socket).written;
+        let shut = self.sockets.get(socket).shut_write;
         let connection = self.host.connection(id);
         if let Some(error) = connection.error.take() {
+            self.sockets.get(socket).written = Bytes::ZERO;
             return Ok(Reply::Error(error));
         }
         if shut || !connection.is_open() {
             return Ok(Reply::Error("EPIPE"));
         }
-        let room = limit.saturating_sub(connection.held_for_sending());
-        let taken = (wanted - before).min(room);
-        let total = before + taken;
-        let nonblocking = self.sockets.get(socket).nonblocking;
-        let waits = total < wanted && !nonblocking && !call.has_flag("MSG_DONTWAIT");
+        if connection.awaits_answer() {
+            let error = if call.has_flag("MSG_FASTOPEN") { "EALREADY" } else { "EAGAIN" };
+            return Ok(if nonblocking { Reply::Error(error) } else { Reply::Blocks });
+        }
+        let waiting = std::mem::take(&mut connection.writer_waits);
+        if waiting && !self.is_writable(socket, id) {
+            self.host.connection(id).writer_waits = true;
+            return Ok(Reply::Blocks);
+        }
+        let total = before + self.fill_buffer(call, socket, id, wanted - before);
+        let waits = total < wanted && !nonblocking;
+        self.host.connection(id).lacks_room |= total < wanted;
         self.host.connection(id).writer_waits = waits;
-        self.hand_over(id, taken, call.has_flag("MSG_MORE"));
         self.sockets.get(socket).written = if waits { total } else { Bytes::ZERO };
+        if !waits && !total.is_zero() {
+            self.count_zero_copy(call, socket, id);
+        }
         Ok(match (waits, total.is_zero() && !wanted.is_zero()) {
             (true, _) => Reply::Blocks,
             (false, true) => Reply::Error("EAGAIN"),
@@ -238,51 +312,84 @@ impl ScriptRun {
         })
     }
 
-    /// Opens a connection by `MSG_FASTOPEN`: with a cookie what fits goes with the SYN, without one the SYN asks for it
-    /// (tcp.c, tcp_sendmsg_fastopen).
-    fn connect_with_data(&mut self, call: &Call, socket: SocketId, wanted: Bytes) -> CallResult {
-        let mut options = self.sockets.get(socket).options.clone();
-        options.asks_for_fast_open = true;
-        let (config, ports) = (self.config(&options, false)?, self.next_ports());
-        let mut endpoint = Endpoint::connect(&config, ports, Seq(0));
-        if let Some(known) = self.host.cookie {
-            endpoint.use_fast_open_cookie(known);
+    /// A write without a copy has a completion of its own (`MSG_ZEROCOPY`).
+    fn count_zero_copy(&mut self, call: &Call, socket: SocketId, id: ConnectionId) {
+        if call.has_flag("MSG_ZEROCOPY") && self.sockets.get(socket).options.is_on("SO_ZEROCOPY") {
+            let connection = self.host.connection(id);
+            let end = connection.endpoint.acked() + connection.held_for_sending();
+            connection.zero_copies.push(end);
         }
-        let taken = wanted.min(endpoint.fast_open_room());
-        let id = self.host.open(endpoint, ports);
-        self.sockets.get(socket).state = SocketState::Connected(id);
-        self.apply(&options, id);
-        self.hand_over(id, taken, false);
-        self.host.settle(id);
-        let waits = !self.sockets.get(socket).nonblocking && !call.has_flag("MSG_DONTWAIT");
-        Ok(match (waits && taken < wanted, taken.is_zero()) {
-            (true, _) => {
+    }
+
+    /// Data for a socket without a connection: with Fast Open they open one.
+    fn write_unconnected(&mut self, call: &Call, socket: SocketId, wanted: Bytes) -> CallResult {
+        if self.sockets.get(socket).state == SocketState::Deferred {
+            return self.connect_with_data(call, socket, wanted);
+        }
+        if !call.has_flag("MSG_FASTOPEN") {
+            return Ok(Reply::Error("EPIPE"));
+        }
+        if !self.settings.fast_open.client() || call.has_flag("AF_UNSPEC") {
+            return Ok(Reply::Error("EOPNOTSUPP"));
+        }
+        self.connect_with_data(call, socket, wanted)
+    }
+
+    /// Opens a connection by Fast Open: with a cookie what fits goes with the SYN, without one the SYN asks for it. The
+    /// call waits for the handshake, unless it must not (tcp.c, tcp_sendmsg_fastopen).
+    fn connect_with_data(&mut self, call: &Call, socket: SocketId, wanted: Bytes) -> CallResult {
+        let id = self.open_actively(socket, true)?;
+        let taken = wanted.min(self.host.connection(id).endpoint.fast_open_room());
+        self.hand_over(id, taken, call);
+        self.settle_write(id, call);
+        if !taken.is_zero() {
+            self.count_zero_copy(call, socket, id);
+        }
+        let nonblocking = self.sockets.get(socket).nonblocking || call.has_flag("MSG_DONTWAIT");
+        Ok(match (nonblocking, taken.is_zero()) {
+            (false, _) => {
                 self.sockets.get(socket).written = taken;
+                let connection = self.host.connection(id);
+                connection.awaits_connection = taken < wanted;
+                connection.endpoint.set_writer_waits(taken < wanted);
                 Reply::Blocks
             }
-            (false, true) => Reply::Error("EINPROGRESS"),
-            (false, false) => Reply::Value(number(taken)),
+            (true, true) => Reply::Error("EINPROGRESS"),
+            (true, false) => Reply::Value(number(taken)),
         })
     }
 
-    /// Gives data to the endpoint. A program that announces more data (MSG_MORE) holds a partial segment back for this
-    /// call only: the next ACK releases it (tcp.c, tcp_push).
-    fn hand_over(&mut self, id: ConnectionId, len: Bytes, more: bool) {
+    /// Lets the endpoint send. A program that announces more data (MSG_MORE) holds a partial segment back for this call
+    /// only: the next ACK releases it (tcp.c, tcp_push).
+    pub(super) fn settle_write(&mut self, id: ConnectionId, call: &Call) {
+        let corked = self.is_corked(id);
+        self.host.connection(id).endpoint.set_corked(corked || call.has_flag("MSG_MORE"));
+        self.host.settle(id);
+        self.host.connection(id).endpoint.set_corked(corked);
+    }
+
+    /// Gives data to the endpoint.
+    pub(super) fn hand_over(&mut self, id: ConnectionId, len: Bytes, call: &Call) {
         if len.is_zero() {
             return;
         }
-        let corked = self.is_corked(id);
+        let more = call.has_flag("MSG_MORE");
         let endpoint = &mut self.host.connection(id).endpoint;
-        let len = u32::try_from(len.0).unwrap_or(u32::MAX);
+        let mut len = u32::try_from(len.0).unwrap_or(u32::MAX);
+        for part in uncopied_parts(call, len) {
+            endpoint.write(Payload::Pattern { offset: endpoint.acked().0, len: part });
+            endpoint.end_record();
+            len -= part;
+        }
         let payload = Payload::Pattern { offset: endpoint.acked().0, len };
         if more {
             endpoint.write_more(payload);
-            endpoint.set_corked(true);
         } else {
             endpoint.write(payload);
         }
-        self.host.settle(id);
-        self.host.connection(id).endpoint.set_corked(corked);
+        if call.has_flag("MSG_EOR") {
+            endpoint.end_record();
+        }
     }
 
     fn shutdown(&mut self, call: &Call) -> CallResult {
@@ -337,6 +444,22 @@ impl ScriptRun {
         }
     }
 }
+
+/// The lengths of the packets, except the last, into which a message of many vectors is divided whose data are not
+/// copied (`MSG_ZEROCOPY`): each vector is a fragment of its own (net/core/datagram.c, `zerocopy_fill_skb_from_iter`).
+fn uncopied_parts(call: &Call, len: u32) -> Vec<u32> {
+    let Some(lengths) = call.vector_lengths(1).filter(|_| call.has_flag("MSG_ZEROCOPY")) else {
+        return Vec::new();
+    };
+    if lengths.iter().sum::<u32>() != len {
+        return Vec::new();
+    }
+    let parts: Vec<u32> = lengths.chunks(MAX_SKB_FRAGS).map(|chunk| chunk.iter().sum()).collect();
+    parts[..parts.len() - 1].to_vec()
+}
+
+/// Number of fragments that a packet of Linux has at most.
+const MAX_SKB_FRAGS: usize = 17;
 
 pub(super) fn number(bytes: Bytes) -> i64 {
     i64::try_from(bytes.0).unwrap_or(i64::MAX)

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use units::{Duration, Instant};
 use wire::Segment;
 
-use super::segment::{Clocks, outbound};
+use super::ids::ConnectionId;
+use super::segment::{Clocks, Notation, outbound};
 use crate::script::{EcnField, Flags, Options, Packet, TcpOption};
 
 /// A segment that went out.
@@ -16,28 +17,36 @@ use crate::script::{EcnField, Flags, Options, Packet, TcpOption};
 pub(super) struct SentSegment {
     /// When.
     pub at: Instant,
+    /// The connection that sent it.
+    pub connection: ConnectionId,
     /// Number of the event that caused it: equal for all segments of one event.
     pub send: u64,
     /// The segment.
     pub segment: Segment,
 }
 
-/// Removes the next segment, joined with the following ones of the same event, up to `payload` bytes.
-pub(super) fn take(outgoing: &mut VecDeque<SentSegment>, payload: u32) -> Option<(Instant, Packet)> {
+/// Removes the next segment, joined with the following ones of the same event, as far as the expected one goes.
+pub(super) fn take(
+    outgoing: &mut VecDeque<SentSegment>,
+    expected: &Packet,
+    notation: Notation,
+) -> Option<(Instant, Packet)> {
     let first = outgoing.pop_front()?;
-    let mut joined = outbound(&first.segment);
+    let mut joined = outbound(&first.segment, notation);
     let length = joined.payload;
     while let Some(next) = outgoing.front().filter(|next| next.send == first.send) {
-        let packet = outbound(&next.segment);
+        let packet = outbound(&next.segment, notation);
         // All but the last have the same length.
         let whole = joined.payload.is_multiple_of(length.max(1)) && length > 0 && packet.payload <= length;
-        if !whole || !continues(&joined, &packet) || joined.payload + packet.payload > payload {
+        if !whole || !continues(&joined, &packet) || joined.payload + packet.payload > expected.payload {
             break;
         }
         joined.end = packet.end;
         joined.payload += packet.payload;
-        // Linux pushes each segment that it leaves to the device to cut (tcp_output.c, __tcp_transmit_skb).
-        joined.flags = Flags { psh: true, fin: packet.flags.fin, ..joined.flags };
+        // Linux pushes each segment that it leaves to the device to cut (tcp_output.c, __tcp_transmit_skb). Into how
+        // many it divides a send is not modelled, so that either is right for one that does not end the data.
+        let psh = packet.flags.psh || expected.flags.psh;
+        joined.flags = Flags { psh, fin: packet.flags.fin, ..joined.flags };
         outgoing.pop_front();
     }
     Some((first.at, joined))
@@ -106,12 +115,14 @@ mod tests {
     fn sent(send: u64, seq: u32, len: u32) -> SentSegment {
         let payload = Payload::Pattern { offset: 0, len };
         let segment = Segment { seq: Seq(seq), flags: wire::Flags::ACK, payload, ..Segment::default() };
-        SentSegment { at: Instant::START, send, segment }
+        SentSegment { at: Instant::START, connection: ConnectionId(0), send, segment }
     }
 
     fn joined(segments: &[SentSegment], payload: u32) -> Vec<(u32, u32, bool)> {
         let mut queue: VecDeque<SentSegment> = segments.iter().cloned().collect();
-        std::iter::from_fn(|| take(&mut queue, payload))
+        let mut expected = outbound(&Segment::default(), Notation::default());
+        (expected.payload, expected.flags.psh) = (payload, true);
+        std::iter::from_fn(|| take(&mut queue, &expected, Notation::default()))
             .map(|(_, packet)| (packet.start, packet.payload, packet.flags.psh))
             .collect()
     }

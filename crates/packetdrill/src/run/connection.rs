@@ -4,7 +4,9 @@ use tcp::{CloseReason, Endpoint, Event, Kind, Ports, State};
 use units::{Bytes, Duration, Instant};
 use wire::{Payload, Segment};
 
+use super::epoll::Noticed;
 use super::ids::SocketId;
+use super::segment::Notation;
 
 /// A connection.
 #[derive(Debug)]
@@ -26,6 +28,28 @@ pub(super) struct TestedConnection {
     /// A call that writes waits for room in the send buffer.
     pub writer_waits: bool,
     pub counters: TcpInfoCounters,
+    /// How the script writes its segments.
+    pub notation: Notation,
+    /// The error with which ICMP reports that the peer cannot be reached.
+    pub unreachable: &'static str,
+    /// Payload of the segments of which a larger arrival consists, as a card hands it over.
+    pub gso_size: Option<Bytes>,
+    /// It opened with Fast Open, as a client.
+    pub asks_for_fast_open: bool,
+    /// It sends data with its SYN without a cookie.
+    pub needs_no_cookie: bool,
+    /// Ends of the writes whose data are not to be copied (`MSG_ZEROCOPY`), in bytes of the stream.
+    pub zero_copies: Vec<Bytes>,
+    /// Number of them whose completion the program has read.
+    pub completions_read: usize,
+    /// A call waits for the handshake to write the rest of its data.
+    pub awaits_connection: bool,
+    /// A write has found too little room.
+    pub lacks_room: bool,
+    /// What epoll instances have noticed of it.
+    pub noticed: Noticed,
+    /// What it has learned was taken over into the cache.
+    pub is_cached: bool,
 }
 
 /// TcpInfoCounters of a connection for `TCP_INFO`.
@@ -92,6 +116,17 @@ impl TestedConnection {
             taken: Bytes::ZERO,
             writer_waits: false,
             counters,
+            notation: Notation::default(),
+            unreachable: "EHOSTUNREACH",
+            gso_size: None,
+            asks_for_fast_open: false,
+            needs_no_cookie: false,
+            awaits_connection: false,
+            lacks_room: false,
+            noticed: Noticed::default(),
+            zero_copies: Vec::new(),
+            completions_read: 0,
+            is_cached: false,
         }
     }
 
@@ -105,7 +140,10 @@ impl TestedConnection {
                 }
                 Event::PeerClosed => self.at_end = true,
                 Event::Reset(reason) => {
-                    self.error = error_of(reason, self.was_connected);
+                    self.error = match reason {
+                        CloseReason::Unreachable => Some(self.unreachable),
+                        _ => error_of(reason, self.was_connected),
+                    };
                     self.at_end = true;
                 }
                 Event::Readable | Event::Writable | Event::Closed => {}
@@ -146,6 +184,8 @@ impl TestedConnection {
         let busy = synchronised && !(self.endpoint.flight().is_zero() && info.unsent.is_zero());
         let room = info.peer_window.saturating_sub(self.endpoint.flight());
         let limited = busy && !info.unsent.is_zero() && room < info.unsent.min(info.smss);
+        // A full congestion window counts first (tcp_output.c, tcp_write_xmit).
+        let limited = limited && self.endpoint.flight() + info.smss <= info.cwnd;
         self.counters.busy.set_running(now, busy);
         self.counters.window_limited.set_running(now, limited);
         let starved = busy && self.writer_waits && info.unsent.is_zero();
@@ -179,6 +219,25 @@ impl TestedConnection {
         self.endpoint.unsent() + self.endpoint.flight()
     }
 
+    /// The completions of writes without a copy that wait in the error queue: the numbers of the first and the one
+    /// after the last. A write is complete when all its data are acknowledged.
+    pub(super) fn completions(&self) -> (usize, usize) {
+        let acked = self.endpoint.acked();
+        let done = self.zero_copies.iter().filter(|end| **end <= acked).count();
+        (self.completions_read, done)
+    }
+
+    /// Whether its error queue holds something.
+    pub(super) fn has_completions(&self) -> bool {
+        let (read, done) = self.completions();
+        read < done
+    }
+
+    /// Whether it is closed.
+    pub(super) fn is_gone(&self) -> bool {
+        self.endpoint.state() == State::Closed
+    }
+
     /// Whether its SYN has no answer yet.
     pub(super) fn awaits_answer(&self) -> bool {
         self.endpoint.state() == State::SynSent
@@ -197,6 +256,6 @@ const fn error_of(reason: CloseReason, was_connected: bool) -> Option<&'static s
         CloseReason::ByPeer if was_connected => Some("ECONNRESET"),
         CloseReason::ByPeer => Some("ECONNREFUSED"),
         CloseReason::TimedOut => Some("ETIMEDOUT"),
-        CloseReason::Aborted => None,
+        CloseReason::Aborted | CloseReason::Unreachable => None,
     }
 }

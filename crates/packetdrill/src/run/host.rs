@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use tcp::{CachedCookie, Endpoint, Ports};
+use tcp::{Endpoint, Ports};
 use units::{Duration, Instant};
 use wire::Segment;
 
 use super::compare::SentSegment;
 use super::connection::TestedConnection;
+use super::fast_open::ServerCache;
 use super::ids::{ConnectionId, START};
 use super::segment::outbound;
 use super::timeline::Timeline;
@@ -24,9 +25,11 @@ pub(super) struct TestedHost {
     pub timeline: Timeline,
     /// The device takes no packet (`tc qdisc … pfifo limit 0`).
     pub device_refuses: bool,
-    /// The Fast Open cookie that the peer has given.
-    pub cookie: Option<CachedCookie>,
+    /// What connections have learned for the next Fast Open.
+    pub cache: ServerCache,
     sends: u64,
+    /// A call sends in several steps, which count as one.
+    within_send: bool,
 }
 
 impl TestedHost {
@@ -37,8 +40,9 @@ impl TestedHost {
             outgoing: VecDeque::new(),
             timeline: Timeline::default(),
             device_refuses: false,
-            cookie: None,
+            cache: ServerCache::default(),
             sends: 0,
+            within_send: false,
         }
     }
 
@@ -68,19 +72,29 @@ impl TestedHost {
         }
     }
 
-    /// A segment arrives at a connection.
+    /// A segment arrives at a connection; what the connection answers leaves when it settles.
     pub(super) fn deliver(&mut self, id: ConnectionId, segment: &Segment) {
         let now = self.now;
         let connection = self.connection(id);
         connection.on_arrival(now, segment);
         connection.endpoint.handle_segment(now, segment);
-        self.settle(id);
+        connection.on_events(now);
+    }
+
+    /// Segments that leave from now on belong to one send, up to [`TestedHost::end_send`].
+    pub(super) const fn begin_send(&mut self) {
+        self.sends += 1;
+        self.within_send = true;
+    }
+
+    pub(super) const fn end_send(&mut self) {
+        self.within_send = false;
     }
 
     /// Takes the endpoint's events and segments after an input.
     pub(super) fn settle(&mut self, id: ConnectionId) {
         let (now, refuses) = (self.now, self.device_refuses);
-        self.sends += 1;
+        self.sends += u64::from(!self.within_send);
         let connection = &mut self.connections[id.0];
         connection.on_events(now);
         if refuses {
@@ -90,13 +104,18 @@ impl TestedHost {
         while let Some(transmit) = (!refuses).then(|| connection.endpoint.poll_transmit(now)).flatten() {
             connection.on_departure(now, &transmit.segment, transmit.kind);
             connection.on_events(now);
-            let packet = outbound(&transmit.segment);
+            let packet = outbound(&transmit.segment, connection.notation);
             let ecn = packet.ecn.filter(|ecn| *ecn != EcnField::NotCapable);
             self.timeline.add(now, None, &Packet { ecn, ..packet }.to_string());
-            self.outgoing.push_back(SentSegment { at: now, send: self.sends, segment: transmit.segment });
+            self.outgoing.push_back(SentSegment {
+                at: now,
+                connection: id,
+                send: self.sends,
+                segment: transmit.segment,
+            });
         }
         connection.on_settled(now);
-        self.cookie = connection.endpoint.fast_open_cookie().or(self.cookie);
+        self.cache.learn(connection);
     }
 
     /// Time since the start of the script.

@@ -11,39 +11,48 @@ mod arguments;
 mod calls;
 mod compare;
 mod connection;
+mod epoll;
+mod fast_open;
 mod host;
 mod ids;
 mod options;
 mod reply;
 mod segment;
+mod send_buffer;
 mod settings;
 mod shell;
 mod socket;
 mod tcp_info;
 mod timeline;
 
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use serde_json::Value;
 use tcp::{Config, Endpoint, Ports};
-use units::{Duration, Instant, Seq};
+use units::{Bytes, Duration, Instant, Seq};
 use wire::FastOpenCookie;
 
 use arguments::Unsupported;
+use epoll::EpollInstance;
 use host::TestedHost;
 use ids::{ConnectionId, START};
 use reply::Reply;
 use segment::Clocks;
 use settings::KernelSettings;
 use shell::Request;
-use socket::{SocketOptions, Sockets};
+use socket::{Role, SocketOptions, Sockets};
 pub use timeline::TimelineEvent;
 
 use crate::python::{self, Namespace};
-use crate::script::{Action, Call, Direction, Event, EventTime, Packet, Script};
+use crate::script::{
+    Action, Call, Direction, Event, EventTime, Expression, IcmpKind, IcmpMessage, Packet, Script,
+    ScriptOption,
+};
 use crate::text::seconds;
 
-/// How a run has ended.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The first difference from the script; none if it has passed.
@@ -81,6 +90,9 @@ pub struct Refusal {
 const TOLERANCE: Duration = Duration::from_millis(4);
 /// Time after which a missing segment counts as not sent.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// Length of the headers of IP and TCP.
+const HEADERS_OF_IPV4: Bytes = Bytes(40);
+const HEADERS_OF_IPV6: Bytes = Bytes(60);
 /// Ports of the host and, for the first connection, of its peer.
 const LOCAL_PORT: u16 = 8080;
 const FIRST_REMOTE_PORT: u16 = 32_768;
@@ -98,7 +110,7 @@ pub fn run(
     machine.take_options(script)?;
     machine.server_cookie = segment::server_cookie(&script.events);
     if let Some(init) = &script.init {
-        machine.set_up(&init.text, read_file);
+        machine.set_up(init.line, &init.text, read_file)?;
     }
     let failure = match machine.play(&script.events, read_file) {
         Ok(()) => None,
@@ -123,10 +135,29 @@ struct ScriptRun {
     clocks: Clocks,
     tolerance: Duration,
     names: Namespace,
-    /// The Fast Open cookie that replaces the server's own.
+    /// The addresses of both ends, from which a server computes Fast Open cookies.
+    addresses: Addresses,
+    /// The Fast Open cookie of the script, which a server without a key gives.
     server_cookie: Option<FastOpenCookie>,
+    epolls: BTreeMap<i64, EpollInstance>,
+    /// Length of the headers of IP and TCP.
+    header_len: Bytes,
+    /// Payload of the segments of which larger arrivals consist (`--mss`); by default the peer's segment size.
+    gso_size: Option<Bytes>,
     /// A call that blocks.
     blocked: Option<Blocked>,
+}
+
+/// The addresses of both ends.
+#[derive(Clone, Copy, Debug)]
+struct Addresses {
+    local: Ipv4Addr,
+    remote: Ipv4Addr,
+}
+
+impl Addresses {
+    /// Those that packetdrill gives without options.
+    const DEFAULT: Self = Self { local: Ipv4Addr::new(192, 168, 0, 1), remote: Ipv4Addr::new(192, 0, 2, 1) };
 }
 
 /// A call that blocks.
@@ -134,7 +165,7 @@ struct ScriptRun {
 struct Blocked {
     call: Call,
     line: u32,
-    /// When the script expects it to return.
+    /// Time at which the script expects it to return.
     until: Option<Instant>,
 }
 
@@ -147,13 +178,18 @@ impl ScriptRun {
             clocks: Clocks::default(),
             tolerance: TOLERANCE,
             names: Namespace::default(),
+            addresses: Addresses::DEFAULT,
             server_cookie: None,
+            epolls: BTreeMap::new(),
+            header_len: HEADERS_OF_IPV4,
+            gso_size: None,
             blocked: None,
         }
     }
 
     fn take_options(&mut self, script: &Script) -> Result<(), Refusal> {
         for option in &script.options {
+            let address = || address(option);
             let micros = || {
                 option.value.parse().map(Duration::from_micros).map_err(|_| Refusal {
                     line: option.line,
@@ -164,26 +200,66 @@ impl ScriptRun {
             match option.name.as_str() {
                 "tolerance_usecs" => self.tolerance = micros()?,
                 "tcp_ts_tick_usecs" => self.clocks.tick = Some(micros()?).filter(|tick| !tick.is_zero()),
+                "mss" => self.gso_size = Some(segment_size(option)?),
+                "ip_version" if option.value == "ipv6" => self.use_ipv6(),
+                "local_ip" => match address()? {
+                    IpAddr::V4(address) => self.addresses.local = address,
+                    IpAddr::V6(_) => self.use_ipv6(),
+                },
+                "remote_ip" => match address()? {
+                    IpAddr::V4(address) => self.addresses.remote = address,
+                    IpAddr::V6(_) => self.use_ipv6(),
+                },
                 name => self.settings.notes.push(format!("the option --{name} is left out")),
             }
         }
         Ok(())
     }
 
-    /// Does what shell commands ask for.
-    fn set_up(&mut self, commands: &str, read_file: &dyn Fn(&str) -> Option<String>) {
+    /// The headers of IPv6 leave 20 bytes less for a segment on a link of the same size.
+    fn use_ipv6(&mut self) {
+        self.header_len = HEADERS_OF_IPV6;
+        self.settings.profile["mss"] = serde_json::json!("1440 bytes");
+    }
+
+    /// The cookie that a server gives to the peer: by the key of its socket or of the host, else the script's.
+    fn cookie_for_peer(&self, options: &SocketOptions) -> Option<FastOpenCookie> {
+        match options.cookie_key.or(self.settings.cookie_key) {
+            Some(key) => key.cookie(self.addresses.remote, self.addresses.local),
+            None => self.server_cookie,
+        }
+    }
+
+    /// Does what the shell commands of a line ask for.
+    fn set_up(
+        &mut self,
+        line: u32,
+        commands: &str,
+        read_file: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), Refusal> {
         for request in shell::requests(commands) {
             match request {
                 Request::Setting { name, value } => self.settings.set(&name, &value),
+                Request::ForgetsPeers => self.host.cache = fast_open::ServerCache::default(),
                 Request::DeviceRefuses(refuses) => self.host.device_refuses = refuses,
                 Request::File(file) => match read_file(&file) {
-                    Some(commands) => self.set_up(&commands, &|_| None),
+                    Some(commands) => self.set_up(line, &commands, &|_| None)?,
                     None => self.settings.notes.push(format!("{file} is not there and is left out")),
                 },
+                Request::Unmodelled(command) => {
+                    self.settings.refused.push(format!("what \"{command}\" sets up is not modelled"));
+                }
                 Request::Unknown(command) => {
                     self.settings.notes.push(format!("the command \"{command}\" is left out"));
                 }
             }
+        }
+        match self.settings.refused.pop() {
+            Some(what) => {
+                let remedy = "take the command out, if the script does not depend on it".to_owned();
+                Err(Refusal { line, what, remedy })
+            }
+            None => Ok(()),
         }
     }
 
@@ -203,7 +279,7 @@ impl ScriptRun {
         self.finish()
     }
 
-    /// When an event is to happen: relative times count from now.
+    /// Time at which an event is to happen: relative times count from now.
     fn due(&self, event: &Event) -> Result<Instant, Stop> {
         let due = match event.time {
             EventTime::Absolute(at) | EventTime::AbsoluteRange(at, _) => START + at,
@@ -231,11 +307,13 @@ impl ScriptRun {
                 self.arrive(packet, event.line)?;
                 self.retry_blocked()
             }
-            Action::Call(call) => self.issue(event, call),
-            Action::Command(text) => {
-                self.set_up(text, read_file);
-                Ok(())
+            Action::Icmp(message) => {
+                self.host.timeline.add(self.host.now, line, &message.to_string());
+                self.report(message, event.line)?;
+                self.retry_blocked()
             }
+            Action::Call(call) => self.issue(event, call),
+            Action::Command(text) => self.set_up(event.line, text, read_file).map_err(Stop::Refused),
             Action::Code(code) => self.assert(event.line, code),
         }
     }
@@ -246,10 +324,12 @@ impl ScriptRun {
         let listener = self.sockets.listening().filter(|_| opens && !self.has_half_open_connection());
         if let Some(listener) = listener {
             let options = self.sockets.get(listener).options.clone();
-            let config = self.config(&options, true).map_err(|reason| refused(line, reason))?;
+            let config = self.config(&options, Role::Server).map_err(|reason| refused(line, reason))?;
             let ports = self.next_ports();
             let mut endpoint = Endpoint::listen(&config, ports.local, Seq(0));
-            if let Some(cookie) = self.server_cookie {
+            if self.settings.fast_open.server_without_cookie() {
+                endpoint.need_no_fast_open_cookie(None);
+            } else if let Some(cookie) = self.cookie_for_peer(&options) {
                 endpoint.expect_fast_open_cookie(cookie);
             }
             let id = self.host.open(endpoint, ports);
@@ -258,12 +338,59 @@ impl ScriptRun {
         }
         match self.host.connections.len().checked_sub(1) {
             Some(last) => {
-                let segment = segment::inbound(packet, self.host.connections[last].ports, &self.clocks);
+                let connection = &mut self.host.connections[last];
+                if packet.flags.syn && !connection.was_connected {
+                    connection.notation.take_syn(packet);
+                    connection.gso_size = self.gso_size.or_else(|| segment::mss_of(packet));
+                }
+                let segment = segment::inbound(packet, connection.ports, &self.clocks, connection.notation);
                 self.host.deliver(ConnectionId(last), &segment);
+                // The data of a program that waits for the connection leave with the ACK of the handshake.
+                let connects = self.host.connections[last].endpoint.state() == tcp::State::Established;
+                if connects && self.host.connections[last].awaits_connection {
+                    self.host.connections[last].awaits_connection = false;
+                    self.retry_blocked()?;
+                }
+                self.host.settle(ConnectionId(last));
                 Ok(())
             }
             None => Err(self.failure(line, packet.to_string(), "no socket is there to take it".to_owned())),
         }
+    }
+
+    /// An ICMP message comes in for the connection of last.
+    fn report(&mut self, message: &IcmpMessage, line: u32) -> Result<(), Stop> {
+        let Some(connection) = self.host.connections.last_mut() else {
+            return Err(self.failure(
+                line,
+                message.to_string(),
+                "no connection is there to take it".to_owned(),
+            ));
+        };
+        let oldest = connection.endpoint.acked().0 as u32;
+        let quoted = Seq(message.quoted.unwrap_or(oldest));
+        let known = match message.kind {
+            IcmpKind::Unreachable(error) => {
+                connection.unreachable = error;
+                connection.endpoint.handle_unreachable(quoted);
+                true
+            }
+            IcmpKind::TooBig(mtu) => {
+                let mss = Bytes(u64::from(mtu)).saturating_sub(self.header_len);
+                connection.endpoint.handle_too_big(mss, quoted)
+            }
+        };
+        if !known {
+            return Err(refused(
+                line,
+                Unsupported {
+                    what: "a path that becomes narrower after the handshake is not modelled".to_owned(),
+                    remedy: "take the line out".to_owned(),
+                },
+            ));
+        }
+        self.host.settle(ConnectionId(self.host.connections.len() - 1));
+        Ok(())
     }
 
     /// Whether the peer's SYN may be a retransmission, or cross ours.
@@ -279,12 +406,18 @@ impl ScriptRun {
     }
 
     /// The configuration of a socket's endpoint.
-    fn config(&self, options: &SocketOptions, passive: bool) -> Result<Arc<Config>, Unsupported> {
+    fn config(&self, options: &SocketOptions, role: Role) -> Result<Arc<Config>, Unsupported> {
         let mut profile = self.settings.profile.clone();
         options.lay_over(&mut profile);
-        if self.settings.answers_ecn_only && !passive {
+        if self.settings.answers_ecn_only && role != Role::Server {
             profile["ecn"] = false.into();
         }
+        let serves = self.settings.fast_open.server(options.is_on("TCP_FASTOPEN"));
+        profile["fast_open"] = match role {
+            Role::Server if serves => "server".into(),
+            Role::FastOpenClient => "client".into(),
+            _ => false.into(),
+        };
         let config = Config::from_profile(&profile);
         config.map(Arc::new).map_err(|error| Unsupported {
             what: format!("{}: {}", error.path, error.message),
@@ -305,14 +438,17 @@ impl ScriptRun {
     /// Waits for the next segment that goes out, and compares it.
     fn expect(&mut self, event: &Event, due: Instant, packet: &Packet) -> Result<(), Stop> {
         let limit = due + PATIENCE;
-        while self.host.outgoing.is_empty() {
+        while !self.has_segment_of_last() {
             let Some(at) = self.host.next_timeout().filter(|at| *at <= limit) else {
                 return Err(self.failure(event.line, packet.to_string(), "no segment goes out".to_owned()));
             };
             self.host.run_timers(at);
             self.retry_blocked()?;
         }
-        let Some((at, came)) = compare::take(&mut self.host.outgoing, packet.payload) else { return Ok(()) };
+        let notation = self.notation_for(packet);
+        let Some((at, came)) = compare::take(&mut self.host.outgoing, packet, notation) else {
+            return Ok(());
+        };
         let earliest = self.earliest(event, due);
         let latest = self.latest(event, due);
         if let Some(what) = compare::difference(packet, &came, &mut self.clocks, self.tolerance) {
@@ -328,6 +464,22 @@ impl ScriptRun {
         }
         self.host.now = self.host.now.max(at);
         Ok(())
+    }
+
+    /// Whether the connection of last has sent something; segments of those before it are not compared any more.
+    fn has_segment_of_last(&mut self) -> bool {
+        let last = self.host.connections.len().saturating_sub(1);
+        self.host.outgoing.retain(|sent| sent.connection == ConnectionId(last));
+        !self.host.outgoing.is_empty()
+    }
+
+    /// How the script writes the segments of the connection of last; a SYN of ours shows our initial number.
+    fn notation_for(&mut self, expected: &Packet) -> segment::Notation {
+        let Some(last) = self.host.connections.last_mut() else { return segment::Notation::default() };
+        if expected.flags.syn {
+            last.notation.ours = expected.start;
+        }
+        last.notation
     }
 
     fn earliest(&self, event: &Event, due: Instant) -> Instant {
@@ -401,7 +553,8 @@ impl ScriptRun {
             Some(error) => format!("-1 {error}"),
             None => call.result.to_string(),
         };
-        let any = call.result == crate::script::Expression::Any;
+        let any_error = call.errno.is_none() && call.result == Expression::Integer(-1);
+        let any = call.result == Expression::Any || (any_error && matches!(reply, Reply::Error(_)));
         if any || expected == got { Ok(()) } else { Err(self.failure(line, call.to_string(), got)) }
     }
 
@@ -438,6 +591,22 @@ impl ScriptRun {
     fn failure(&self, line: u32, expected: String, got: String) -> Stop {
         Stop::Failed(Box::new(Failure { line, expected, got, timeline: self.host.timeline.last() }))
     }
+}
+
+fn segment_size(option: &ScriptOption) -> Result<Bytes, Refusal> {
+    option.value.parse().map(Bytes).map_err(|_| Refusal {
+        line: option.line,
+        what: format!("--{}={} is no size", option.name, option.value),
+        remedy: "write bytes, like 1000".to_owned(),
+    })
+}
+
+fn address(option: &ScriptOption) -> Result<IpAddr, Refusal> {
+    option.value.parse().map_err(|_| Refusal {
+        line: option.line,
+        what: format!("--{}={} is no address", option.name, option.value),
+        remedy: "write an address, like 192.0.2.1".to_owned(),
+    })
 }
 
 /// Time between two instants, whichever is first.

@@ -1,12 +1,12 @@
 //! The options of sockets and descriptors that a script sets and reads.
 
-use units::Bytes;
-
 use super::ScriptRun;
 use super::arguments::{Arguments, Unsupported, value_of};
 use super::calls::number;
-use super::ids::ConnectionId;
+use super::fast_open::CookieKey;
+use super::ids::{ConnectionId, SocketId};
 use super::reply::{CallResult, Reply};
+use super::settings::PROGRAM;
 use super::socket::{SocketOptions, SocketState};
 use crate::script::{Call, Expression};
 
@@ -16,17 +16,24 @@ enum OptionEffect {
     Kept,
     /// It has no effect on what TCP sends.
     NoEffect,
+    /// It can be set only where the host takes part as a client of Fast Open.
+    FastOpenClient,
+    /// The key of a server's Fast Open cookies.
+    CookieKey,
     /// It acts on the connection at once.
     Acts(fn(&mut ScriptRun, ConnectionId)),
 }
 
-use OptionEffect::{Acts, Kept, NoEffect};
+use OptionEffect::{Acts, FastOpenClient, Kept, NoEffect};
 
 /// The options that are known.
 const OPTIONS: &[(&str, OptionEffect)] = &[
     ("SO_REUSEADDR", NoEffect),
     ("SO_REUSEPORT", NoEffect),
-    ("SO_ZEROCOPY", NoEffect),
+    ("SO_ZEROCOPY", Kept),
+    ("IP_TOS", NoEffect),
+    ("IP_MTU_DISCOVER", NoEffect),
+    ("IP_FREEBIND", NoEffect),
     ("SO_PRIORITY", NoEffect),
     ("SO_MARK", NoEffect),
     ("SO_SNDBUF", Kept),
@@ -39,8 +46,12 @@ const OPTIONS: &[(&str, OptionEffect)] = &[
     ("TCP_KEEPIDLE", Kept),
     ("TCP_KEEPINTVL", Kept),
     ("TCP_KEEPCNT", Kept),
-    ("TCP_SYNCNT", Kept),
+    ("TCP_SYNCNT", Acts(ScriptRun::set_syn_retries)),
+    ("TCP_RTO_MAX_MS", Kept),
     ("TCP_FASTOPEN", Kept),
+    ("TCP_FASTOPEN_CONNECT", FastOpenClient),
+    ("TCP_FASTOPEN_KEY", OptionEffect::CookieKey),
+    ("TCP_NOTSENT_LOWAT", Kept),
     ("TCP_NODELAY", Acts(ScriptRun::release_partial_segment)),
     ("TCP_CORK", Acts(ScriptRun::release_partial_segment)),
     ("TCP_USER_TIMEOUT", Acts(ScriptRun::set_user_timeout)),
@@ -56,6 +67,12 @@ impl ScriptRun {
         if matches!(setting, NoEffect) {
             return Ok(Reply::Value(0));
         }
+        if matches!(setting, OptionEffect::CookieKey) {
+            return self.set_cookie_key(call, socket);
+        }
+        if matches!(setting, FastOpenClient) && !self.settings.fast_open.client() {
+            return Ok(Reply::Error("EOPNOTSUPP"));
+        }
         let socket = self.sockets.get(socket);
         keep(&mut socket.options, name, call.argument(3)?)?;
         if let (Acts(act), Some(connection)) = (setting, connection) {
@@ -64,15 +81,25 @@ impl ScriptRun {
         Ok(Reply::Value(0))
     }
 
+    fn set_cookie_key(&mut self, call: &Call, socket: SocketId) -> CallResult {
+        let key = match call.argument(3)? {
+            Expression::Text(text) => CookieKey::from_string(text),
+            _ => None,
+        };
+        let Some(key) = key else { return Ok(Reply::Error("EINVAL")) };
+        self.sockets.get(socket).options.cookie_key = Some(key);
+        Ok(Reply::Value(0))
+    }
+
     pub(super) fn get_option(&mut self, call: &Call) -> CallResult {
         let (socket, connection) = self.on_connection(call)?;
         let name = option_name(call)?;
         let kept = self.sockets.get(socket).options.get(name);
         let got = match (name, connection) {
-            ("SO_ERROR", Some(id)) => match self.host.connection(id).error.take() {
-                None => 0,
-                Some(_) => return Ok(Reply::Differs { expected: "no error".into(), got: "an error".into() }),
-            },
+            ("SO_ERROR", Some(id)) => {
+                let error = self.host.connection(id).error.take();
+                return Ok(error_read(call.argument(3)?, error));
+            }
             ("SO_ERROR", None) => 0,
             ("TCP_MAXSEG", Some(id)) => number(self.host.connection(id).endpoint.agreed().smss),
             ("TCP_MAXSEG", None) => kept.unwrap_or(536),
@@ -98,6 +125,12 @@ impl ScriptRun {
         }
         self.host.settle(id);
         self.host.connection(id).endpoint.set_corked(corked);
+    }
+
+    fn set_syn_retries(&mut self, id: ConnectionId) {
+        if let Some(retries) = self.options_of(id).get("TCP_SYNCNT") {
+            self.host.connection(id).endpoint.set_syn_retries(u32::try_from(retries).unwrap_or(u32::MAX));
+        }
     }
 
     fn set_user_timeout(&mut self, id: ConnectionId) {
@@ -173,8 +206,7 @@ impl ScriptRun {
         for entry in &entries {
             let descriptor = entry.field("fd").and_then(Expression::integer).unwrap_or(-1);
             let asked = entry.field("events").map(Expression::names).unwrap_or_default();
-            let mut got = self.readiness(descriptor);
-            got.retain(|event| asked.contains(event) || matches!(*event, "POLLERR" | "POLLHUP"));
+            let got = self.ready_for(descriptor, &asked);
             ready += i64::from(!got.is_empty());
             let expected = entry.field("revents").map(Expression::names).unwrap_or_default();
             let same = expected.len() == got.len() && expected.iter().all(|event| got.contains(event));
@@ -185,37 +217,72 @@ impl ScriptRun {
         Ok(if ready == 0 && call.integer(2)? != 0 { Reply::Blocks } else { Reply::Value(ready) })
     }
 
+    /// The events of `asked` that a descriptor is ready for, and those that are always reported.
+    pub(super) fn ready_for(&mut self, descriptor: i64, asked: &[&str]) -> Vec<&'static str> {
+        let mut got = self.readiness(descriptor);
+        got.retain(|event| asked.contains(event) || ALWAYS_REPORTED.contains(event));
+        got
+    }
+
+    /// The events that a descriptor is ready for (net/ipv4/tcp.c, `tcp_poll`).
     fn readiness(&mut self, descriptor: i64) -> Vec<&'static str> {
         let Some(socket) = self.sockets.named(descriptor) else { return vec!["POLLNVAL"] };
         let state = self.sockets.get(socket).state;
-        let SocketState::Connected(id) = state else {
-            let waits =
-                self.host.connections.iter().any(|connection| {
-                    connection.awaits_accept_of == Some(socket) && connection.was_connected
-                });
-            return if waits { vec!["POLLIN"] } else { Vec::new() };
-        };
-        let room = self.sockets.get(socket).options.send_buffer();
+        match state {
+            SocketState::Fresh => vec!["POLLOUT", "POLLHUP"],
+            SocketState::Deferred => vec!["POLLOUT"],
+            SocketState::Listening if self.has_waiting_connection(socket) => vec!["POLLIN"],
+            SocketState::Listening => Vec::new(),
+            SocketState::Connected(id) => self.readiness_of(socket, id),
+        }
+    }
+
+    fn has_waiting_connection(&self, listener: SocketId) -> bool {
+        self.host
+            .connections
+            .iter()
+            .any(|connection| connection.awaits_accept_of == Some(listener) && connection.was_connected)
+    }
+
+    fn readiness_of(&mut self, socket: SocketId, id: ConnectionId) -> Vec<&'static str> {
+        let writable = self.is_writable(socket, id);
+        let shut = self.sockets.get(socket).shut_read;
         let connection = self.host.connection(id);
-        let mut events = Vec::new();
-        if !connection.unread().is_zero() || connection.at_end {
-            events.push("POLLIN");
-        }
-        if connection.was_connected && room.saturating_sub(connection.held_for_sending()) > Bytes::ZERO {
-            events.push("POLLOUT");
-        }
-        if connection.error.is_some() {
-            events.push("POLLERR");
-        }
-        if !connection.is_open() {
-            events.push("POLLHUP");
-        }
-        events
+        let ends = connection.at_end || shut;
+        let begun = connection.was_connected || connection.is_gone();
+        let conditions = [
+            ("POLLIN", !connection.unread().is_zero() || ends),
+            ("POLLRDHUP", ends),
+            ("POLLOUT", begun && (writable || connection.is_gone())),
+            ("POLLERR", connection.error.is_some() || connection.has_completions()),
+            ("POLLHUP", connection.is_gone()),
+        ];
+        conditions.iter().filter(|(_, holds)| *holds).map(|(event, _)| *event).collect()
     }
 }
 
+/// Events that are reported whether or not a program asks for them (poll(2)).
+const ALWAYS_REPORTED: [&str; 3] = ["POLLERR", "POLLHUP", "POLLNVAL"];
 const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0o4000;
+
+/// The value of `SO_ERROR`: 0, or the error, which a script writes by its name.
+fn error_read(expected: &Expression, error: Option<&'static str>) -> Reply {
+    let wanted = match expected {
+        Expression::List(values) => values.first(),
+        other => Some(other),
+    };
+    let agrees = match (wanted, error) {
+        (None | Some(Expression::Any), _) => true,
+        (Some(Expression::Integer(0)), None) => true,
+        (Some(wanted), Some(error)) => wanted.names() == [error],
+        _ => false,
+    };
+    if agrees {
+        return Reply::Value(0);
+    }
+    Reply::Differs { expected: expected.to_string(), got: error.unwrap_or("no error").to_owned() }
+}
 
 fn option_name(call: &Call) -> Result<&str, Unsupported> {
     call.names_of(2).first().copied().ok_or_else(|| Unsupported {
@@ -234,6 +301,12 @@ fn unknown(name: &str) -> Unsupported {
 
 fn keep(options: &mut SocketOptions, name: &str, value: &Expression) -> Result<(), Unsupported> {
     match (name, value) {
+        ("TCP_CONGESTION", Expression::Text(text)) if text == PROGRAM => {
+            return Err(Unsupported {
+                what: format!("a script brings no program for the congestion control {text}"),
+                remedy: "name one of lasthop list congestion that needs no file".to_owned(),
+            });
+        }
         ("TCP_CONGESTION", Expression::Text(text)) => options.congestion = Some(text.clone()),
         ("SO_LINGER", value) => {
             let part = |name| value.field(name).and_then(Expression::integer);

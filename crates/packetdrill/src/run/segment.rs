@@ -1,15 +1,17 @@
 //! Segments of a script as the endpoint takes them, and segments of the endpoint as a script writes them.
 //!
-//! Sequence numbers agree by construction: our initial number is 0, and that of the peer is the script's. Clock values
-//! do not. The script's were recorded once by packetdrill, so that the runner learns which of ours each of them
-//! represents.
+//! A script counts from each side's initial number, except in segments with SYN ([`Notation`]). Our initial number is
+//! 0, and that of the peer is the script's. Clock values do not agree. The script's were recorded once by packetdrill,
+//! so that the runner learns which of ours each of them represents.
 
 use std::collections::BTreeMap;
 
-use units::{Duration, Seq, SeqRange};
-use wire::{Ecn, FastOpenCookie, Payload, Segment, Timestamps};
+use units::{Bytes, Duration, Seq, SeqRange};
+use wire::{AccEcn, AccEcnOrder, Ecn, FastOpenCookie, Payload, Segment, Timestamps};
 
-use crate::script::{Action, Direction, EcnField, Event, Flags, Options, Packet, TcpOption};
+use crate::script::{
+    AccurateEcnCounter, Action, Direction, EcnField, Event, Flags, Options, Packet, TcpOption,
+};
 
 /// The meaning of the script's clock values (`--tcp_ts_tick_usecs`).
 #[derive(Clone, Debug, Default)]
@@ -50,13 +52,49 @@ impl Clocks {
     }
 }
 
+/// How a script writes the segments of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Notation {
+    /// Our initial sequence number in the script, which only segments with SYN show.
+    pub ours: u32,
+    /// The peer's initial sequence number, once its SYN has come in.
+    pub theirs: u32,
+    /// Fast Open has the experimental option (RFC 7413, appendix A.1.2).
+    pub experimental: bool,
+}
+
+impl Notation {
+    /// Learns from a SYN that comes in.
+    pub(super) fn take_syn(&mut self, packet: &Packet) {
+        self.theirs = packet.start;
+        if let Options::Exactly(options) = &packet.options {
+            for option in options {
+                if let TcpOption::FastOpen { experimental, .. } = option {
+                    self.experimental = *experimental;
+                }
+            }
+        }
+    }
+
+    /// The value that the script's number of the peer has.
+    const fn their_number(self, number: u32, syn: bool) -> Seq {
+        Seq(if syn { number } else { number.wrapping_add(self.theirs) })
+    }
+
+    /// The value that the script's number of ours has.
+    pub(super) const fn our_number(self, number: u32, syn: bool) -> Seq {
+        Seq(if syn { number.wrapping_sub(self.ours) } else { number })
+    }
+}
+
 /// The segment that a script lets come in, between these ports.
-pub(super) fn inbound(packet: &Packet, ports: tcp::Ports, clocks: &Clocks) -> Segment {
+pub(super) fn inbound(packet: &Packet, ports: tcp::Ports, clocks: &Clocks, notation: Notation) -> Segment {
+    let syn = packet.flags.syn;
     let mut segment = Segment {
         source_port: ports.remote,
         destination_port: ports.local,
-        seq: Seq(packet.start),
-        ack: Seq(packet.ack.unwrap_or(0)),
+        seq: notation.their_number(packet.start, syn),
+        ack: packet.ack.map_or(Seq(0), |ack| notation.our_number(ack, syn)),
         flags: wire_flags(packet.flags),
         window: packet.window.unwrap_or(0),
         ecn: wire_ecn(packet.ecn),
@@ -67,6 +105,21 @@ pub(super) fn inbound(packet: &Packet, ports: tcp::Ports, clocks: &Clocks) -> Se
         options.iter().for_each(|option| add(&mut segment, option, clocks));
     }
     segment
+}
+
+/// The segment size that a SYN announces.
+pub(super) fn mss_of(packet: &Packet) -> Option<Bytes> {
+    let Options::Exactly(options) = &packet.options else { return None };
+    options.iter().find_map(|option| match option {
+        TcpOption::Mss(size) => Some(Bytes(u64::from(*size))),
+        _ => None,
+    })
+}
+
+/// The bytes of a blob in hexadecimal digits.
+pub(super) fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2).map(std::str::from_utf8);
+    pairs.map(|pair| u8::from_str_radix(pair.ok()?, 16).ok()).collect()
 }
 
 fn add(segment: &mut Segment, option: &TcpOption, clocks: &Clocks) {
@@ -84,16 +137,42 @@ fn add(segment: &mut Segment, option: &TcpOption, clocks: &Clocks) {
             let echo = if segment.flags.contains(wire::Flags::ACK) { clocks.echoed(*echo) } else { *echo };
             options.timestamps = Some(Timestamps { value: *value, echo });
         }
-        TcpOption::FastOpen(digits) => options.fast_open = cookie(digits),
+        // The option belongs to the handshake (RFC 7413 §4.1.1).
+        TcpOption::FastOpen { cookie: digits, .. } if segment.flags.contains(wire::Flags::SYN) => {
+            options.fast_open = cookie(digits);
+        }
+        TcpOption::FastOpen { .. } => {}
+        TcpOption::AccurateEcn(counters) => options.accecn = Some(accurate_ecn(counters)),
         TcpOption::Nop | TcpOption::Eol | TcpOption::Other(_) => {}
     }
 }
 
+/// The option of Accurate ECN; the first counter tells the order of all.
+fn accurate_ecn(counters: &[(AccurateEcnCounter, u32)]) -> AccEcn {
+    let bytes_of =
+        |wanted| counters.iter().find(|(counter, _)| *counter == wanted).map_or(0, |found| found.1);
+    let order = match counters.first() {
+        Some((AccurateEcnCounter::Ect1, _)) => AccEcnOrder::Ect1First,
+        _ => AccEcnOrder::Ect0First,
+    };
+    let [ect0, ce, ect1] =
+        [AccurateEcnCounter::Ect0, AccurateEcnCounter::Ce, AccurateEcnCounter::Ect1].map(bytes_of);
+    AccEcn::new(order, ect0, ce, ect1, counters.len().min(3) as u8)
+}
+
+/// The counters of an option of Accurate ECN, in their order.
+fn accurate_ecn_counters(option: &AccEcn) -> Vec<(AccurateEcnCounter, u32)> {
+    use AccurateEcnCounter::{Ce, Ect0, Ect1};
+    let counters = match option.order() {
+        AccEcnOrder::Ect0First => [(Ect0, option.ect0()), (Ce, option.ce()), (Ect1, option.ect1())],
+        AccEcnOrder::Ect1First => [(Ect1, option.ect1()), (Ce, option.ce()), (Ect0, option.ect0())],
+    };
+    counters.iter().map_while(|(counter, bytes)| bytes.map(|bytes| (*counter, bytes))).collect()
+}
+
 /// A Fast Open cookie of the script; `None` if it has a length that no cookie has.
 pub(super) fn cookie(digits: &str) -> Option<FastOpenCookie> {
-    let pairs = digits.as_bytes().chunks(2).map(std::str::from_utf8);
-    let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair.ok()?, 16).ok()).collect();
-    FastOpenCookie::new(&bytes?)
+    FastOpenCookie::new(&bytes_of(digits)?)
 }
 
 /// The cookie that the script expects from the server: that of a SYN-ACK, otherwise the first in a SYN. A kernel's
@@ -106,7 +185,9 @@ pub(super) fn server_cookie(events: &[Event]) -> Option<FastOpenCookie> {
         });
         let of_packet = |packet: &Packet| match &packet.options {
             Options::Exactly(options) => options.iter().find_map(|option| match option {
-                TcpOption::FastOpen(digits) => cookie(digits).filter(|cookie| !cookie.is_request()),
+                TcpOption::FastOpen { cookie: digits, .. } => {
+                    cookie(digits).filter(|cookie| !cookie.is_request())
+                }
                 _ => None,
             }),
             Options::Any => None,
@@ -118,7 +199,7 @@ pub(super) fn server_cookie(events: &[Event]) -> Option<FastOpenCookie> {
 
 fn wire_flags(flags: Flags) -> wire::Flags {
     use wire::Flags as F;
-    let Flags { fin, syn, rst, psh, ack, urg, ece, cwr, ae: _ } = flags;
+    let Flags { fin, syn, rst, psh, ack, urg, ece, cwr, ae } = flags;
     let pairs = [
         (fin, F::FIN),
         (syn, F::SYN),
@@ -128,6 +209,7 @@ fn wire_flags(flags: Flags) -> wire::Flags {
         (urg, F::URG),
         (ece, F::ECE),
         (cwr, F::CWR),
+        (ae, F::AE),
     ];
     pairs.iter().filter(|(set, _)| *set).fold(F::empty(), |all, (_, flag)| all.with(*flag))
 }
@@ -142,8 +224,11 @@ const fn wire_ecn(ecn: Option<EcnField>) -> Ecn {
 }
 
 /// A segment that went out, as a script writes it.
-pub(super) fn outbound(segment: &Segment) -> Packet {
+pub(super) fn outbound(segment: &Segment, notation: Notation) -> Packet {
     let has = |flag| segment.flags.contains(flag);
+    let syn = has(wire::Flags::SYN);
+    let start = segment.seq + if syn { notation.ours } else { 0 };
+    let theirs = if syn { 0 } else { notation.theirs };
     Packet {
         direction: Direction::Outbound,
         ecn: Some(match segment.ecn {
@@ -161,20 +246,20 @@ pub(super) fn outbound(segment: &Segment) -> Packet {
             urg: has(wire::Flags::URG),
             ece: has(wire::Flags::ECE),
             cwr: has(wire::Flags::CWR),
-            ae: false,
+            ae: has(wire::Flags::AE),
         },
-        start: segment.seq.0,
+        start: start.0,
         // packetdrill counts payload alone: a FIN is at 1:1(0).
-        end: (segment.seq + segment.payload.len()).0,
+        end: (start + segment.payload.len()).0,
         payload: segment.payload.len(),
-        ack: has(wire::Flags::ACK).then_some(segment.ack.0),
+        ack: has(wire::Flags::ACK).then_some(segment.ack.0.wrapping_sub(theirs)),
         window: Some(segment.window),
-        options: Options::Exactly(options_of(segment)),
+        options: Options::Exactly(options_of(segment, theirs, notation.experimental)),
     }
 }
 
-/// The options in the order of their bytes in the header.
-fn options_of(segment: &Segment) -> Vec<TcpOption> {
+/// The options in the order of their bytes in the header; SACK blocks count from `theirs`.
+fn options_of(segment: &Segment, theirs: u32, experimental: bool) -> Vec<TcpOption> {
     let bytes = wire::tcp::option_bytes(&segment.options);
     let mut rest = bytes.as_slice();
     let mut options = Vec::new();
@@ -182,7 +267,7 @@ fn options_of(segment: &Segment) -> Vec<TcpOption> {
         match kind {
             0 => {
                 options.push(TcpOption::Eol);
-                return options;
+                break;
             }
             1 => {
                 options.push(TcpOption::Nop);
@@ -190,23 +275,46 @@ fn options_of(segment: &Segment) -> Vec<TcpOption> {
             }
             _ => {
                 let len = usize::from(*behind.first().unwrap_or(&2)).clamp(2, rest.len());
-                options.push(option_of(*kind, &segment.options, &rest[2..len]));
+                options.push(option_of(*kind, &segment.options, &rest[2..len], theirs));
                 rest = &rest[len..];
             }
         }
     }
+    if experimental { with_experimental_option(options) } else { options }
+}
+
+/// The options with Fast Open in the form of experiments: the runner's hosts have the option of RFC 7413 only, which is
+/// two bytes shorter. NOPs after it fill up the last word.
+fn with_experimental_option(mut options: Vec<TcpOption>) -> Vec<TcpOption> {
+    let found = options.iter().position(|option| matches!(option, TcpOption::FastOpen { .. }));
+    let Some(TcpOption::FastOpen { cookie, experimental }) = found.map(|index| &mut options[index]) else {
+        return options;
+    };
+    *experimental = true;
+    let padding = if (cookie.len() / 2).is_multiple_of(4) { 0 } else { 2 };
+    let behind = found.unwrap_or(0) + 1;
+    let nops = options[behind..].iter().take_while(|option| **option == TcpOption::Nop).count();
+    options.splice(behind..behind + nops, vec![TcpOption::Nop; padding]);
     options
 }
 
-fn option_of(kind: u8, options: &wire::Options, value: &[u8]) -> TcpOption {
-    let blocks = || options.sack.as_slice().iter().map(|block| (block.start.0, block.end.0)).collect();
+fn option_of(kind: u8, options: &wire::Options, value: &[u8], theirs: u32) -> TcpOption {
+    let relative = |number: Seq| number.0.wrapping_sub(theirs);
+    let blocks =
+        || options.sack.as_slice().iter().map(|block| (relative(block.start), relative(block.end))).collect();
     match (kind, options.timestamps) {
         (2, _) => TcpOption::Mss(options.mss.unwrap_or(0)),
         (3, _) => TcpOption::WindowScale(options.window_scale.unwrap_or(0)),
         (4, _) => TcpOption::SackPermitted,
         (5, _) => TcpOption::Sack(blocks()),
         (8, Some(clock)) => TcpOption::Timestamps { value: clock.value, echo: clock.echo },
-        (34, _) => TcpOption::FastOpen(options.fast_open.unwrap_or_default().to_string()),
+        (172 | 174, _) => {
+            TcpOption::AccurateEcn(options.accecn.as_ref().map_or(Vec::new(), accurate_ecn_counters))
+        }
+        (34, _) => TcpOption::FastOpen {
+            cookie: options.fast_open.unwrap_or_default().to_string(),
+            experimental: false,
+        },
         _ => TcpOption::Other(
             value.iter().fold(format!("option {kind}"), |text, byte| format!("{text} {byte:02x}")),
         ),

@@ -1,7 +1,10 @@
-//! How the host is set up: a profile, and the settings of a kernel that a script lays over it.
+//! Settings of the host: a profile, and the kernel settings with which a script overrides it.
 
 use registry::{name_of, parameters_of, parameters_of_mut};
 use serde_json::{Value, json};
+use units::Bytes;
+
+use super::fast_open::{CookieKey, FastOpenBits};
 
 /// The set-up of the host.
 #[derive(Clone, Debug)]
@@ -10,6 +13,14 @@ pub(super) struct KernelSettings {
     pub profile: Value,
     /// ECN is answered and not offered (`tcp_ecn=2`).
     pub answers_ecn_only: bool,
+    /// Who takes part in Fast Open (`tcp_fastopen`).
+    pub fast_open: FastOpenBits,
+    /// The key of the host's Fast Open cookies (`tcp_fastopen_key`), if the script sets one.
+    pub cookie_key: Option<CookieKey>,
+    /// The unsent data below which programs are told to write (`tcp_notsent_lowat`).
+    pub unsent_limit: Bytes,
+    /// Settings that change what TCP sends and have no key in a profile, each as a message.
+    pub refused: Vec<String>,
     /// KernelSettings that were not understood, and their treatment.
     pub notes: Vec<String>,
 }
@@ -39,7 +50,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_syn_retries", Count("syn_retries")),
     ("tcp_retries2", Count("retries")),
     ("tcp_ecn", By(set_ecn)),
-    ("tcp_congestion_control", By(|settings, name| set_congestion_control(&mut settings.profile, name))),
+    ("tcp_congestion_control", By(set_default_congestion_control)),
     ("tcp_rmem", By(set_receive_buffer)),
     ("tcp_slow_start_after_idle", By(set_idle_restart)),
     ("tcp_reordering", By(set_reordering)),
@@ -53,10 +64,34 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_wmem", By(set_send_buffer)),
     ("tcp_synack_retries", Nothing),
     ("tcp_fastopen", By(set_fast_open)),
-    ("tcp_fastopen_key", Nothing),
+    ("tcp_fastopen_key", By(set_cookie_key)),
+    // Without a black hole nothing is blocked.
+    ("tcp_fastopen_blackhole_timeout_sec", Nothing),
     ("tcp_syncookies", Nothing),
-    ("tcp_notsent_lowat", Nothing),
+    // In no public kernel: scripts go on without.
+    ("tcp_fastopen_cookies", Nothing),
+    ("tcp_notsent_lowat", By(set_unsent_limit)),
     ("tcp_no_metrics_save", Nothing),
+    ("tcp_mtu_probing", As(&["0"])),
+    ("tcp_shrink_window", As(&["0"])),
+    ("tcp_max_reordering", As(&["300"])),
+    ("tcp_comp_sack_nr", As(&["44"])),
+    ("tcp_thin_linear_timeouts", As(&["0"])),
+    ("tcp_plb_enabled", As(&["0"])),
+    ("tcp_pingpong_thresh", As(&["1"])),
+    ("tcp_keepalive_time", By(|settings, value| set_seconds(settings, "keep_alive_idle", value))),
+    ("tcp_keepalive_intvl", By(|settings, value| set_seconds(settings, "keep_alive_interval", value))),
+    ("tcp_keepalive_probes", Count("keep_alive_probes")),
+    ("tcp_rto_max_ms", By(|settings, value| set_timer(settings, "max", value, "ms"))),
+    ("tcp_rto_min_us", By(|settings, value| set_timer(settings, "min", value, "us"))),
+    ("tcp_challenge_ack_limit", Nothing),
+    ("tcp_fin_timeout", Nothing),
+    ("tcp_max_syn_backlog", Nothing),
+    ("tcp_max_tw_buckets", Nothing),
+    ("tcp_mem", Nothing),
+    ("tcp_orphan_retries", Nothing),
+    ("tcp_retries1", Nothing),
+    ("tcp_tw_reuse", Nothing),
     ("tcp_pacing_ss_ratio", As(&["200"])),
     ("tcp_pacing_ca_ratio", As(&["120"])),
     // How many segments go to the device at once: they are joined before they are compared.
@@ -70,7 +105,15 @@ const MEANINGS: &[(&str, Meaning)] = &[
 
 impl KernelSettings {
     pub(super) const fn new(profile: Value) -> Self {
-        Self { profile, answers_ecn_only: false, notes: Vec::new() }
+        Self {
+            profile,
+            answers_ecn_only: false,
+            fast_open: FastOpenBits::DEFAULT,
+            cookie_key: None,
+            unsent_limit: Bytes::MAX,
+            refused: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// Lays a setting over the profile, or notes that it is left out.
@@ -90,8 +133,13 @@ impl KernelSettings {
         }
     }
 
+    /// A setting of Linux' TCP that has no key would change what the script expects; others are about the machine.
     fn leave_out(&mut self, name: &str, value: &str) {
-        self.notes.push(format!("{name} = {value} has no key in a profile and is left out"));
+        if name.starts_with("tcp_") {
+            self.refused.push(format!("the setting {name} = {value} has no key in a profile"));
+        } else {
+            self.notes.push(format!("{name} = {value} has no key in a profile and is left out"));
+        }
     }
 }
 
@@ -111,8 +159,19 @@ fn set_ecn(settings: &mut KernelSettings, value: &str) {
     }
 }
 
-/// Replaces the congestion control, and the rules over it except those that Linux applies to all. If the profile has
-/// this control already, nothing changes.
+fn set_default_congestion_control(settings: &mut KernelSettings, name: &str) {
+    if name == PROGRAM {
+        settings.leave_out("tcp_congestion_control", name);
+    } else {
+        set_congestion_control(&mut settings.profile, name);
+    }
+}
+
+/// The entry that stands for a program of the user's own: a script brings none.
+pub(super) const PROGRAM: &str = "python";
+
+/// Replaces the congestion control and the rules over it, except the rules that Linux applies to all. If the profile
+/// has this control already, nothing changes.
 pub(super) fn set_congestion_control(profile: &mut Value, name: &str) {
     let of_linux = format!("{name}-linux");
     let congestion = &mut profile["congestion"];
@@ -131,7 +190,7 @@ pub(super) fn set_congestion_control(profile: &mut Value, name: &str) {
 }
 
 /// Sets one parameter of a choice.
-fn set_parameter(choice: &mut Value, key: &str, value: Value) {
+pub(super) fn set_parameter(choice: &mut Value, key: &str, value: Value) {
     if let Some(parameters) = parameters_of_mut(choice) {
         parameters.insert(key.to_owned(), value);
     }
@@ -186,18 +245,47 @@ fn set_send_buffer(settings: &mut KernelSettings, value: &str) {
     }
 }
 
-/// Bit 1 gives servers the right to take data with a SYN, bit 10 makes every listener use it (ip-sysctl). Bit 0 lets
-/// clients ask for cookies, which they do by `MSG_FASTOPEN` only.
 fn set_fast_open(settings: &mut KernelSettings, value: &str) {
     let bits = match value.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => value.parse(),
     };
     match bits {
-        Ok(bits) => {
-            settings.profile["fast_open"] = if bits & 0x402 == 0x402 { json!("server") } else { json!(false) }
-        }
+        Ok(bits) => settings.fast_open = FastOpenBits(bits),
         Err(_) => settings.leave_out("tcp_fastopen", value),
+    }
+}
+
+fn set_seconds(settings: &mut KernelSettings, key: &str, value: &str) {
+    match value.parse::<u32>() {
+        Ok(seconds) => settings.profile[key] = json!(format!("{seconds} s")),
+        Err(_) => settings.leave_out(key, value),
+    }
+}
+
+/// The least or the greatest length of the retransmission timer, where the profile has the timer of Linux.
+fn set_timer(settings: &mut KernelSettings, key: &str, value: &str, unit: &str) {
+    let is_linux = name_of(&settings.profile["rto"]) == Some("linux");
+    match value.parse::<u32>() {
+        Ok(length) if is_linux => {
+            set_parameter(&mut settings.profile["rto"], key, json!(format!("{length} {unit}")));
+        }
+        _ => settings.leave_out(&format!("tcp_rto_{key}"), value),
+    }
+}
+
+fn set_cookie_key(settings: &mut KernelSettings, value: &str) {
+    match CookieKey::from_setting(value) {
+        Some(key) => settings.cookie_key = Some(key),
+        None => settings.leave_out("tcp_fastopen_key", value),
+    }
+}
+
+fn set_unsent_limit(settings: &mut KernelSettings, value: &str) {
+    match value.parse::<u32>() {
+        Ok(u32::MAX) => settings.unsent_limit = Bytes::MAX,
+        Ok(limit) => settings.unsent_limit = Bytes(u64::from(limit)),
+        Err(_) => settings.leave_out("tcp_notsent_lowat", value),
     }
 }
 
@@ -228,12 +316,12 @@ fn set_reordering(settings: &mut KernelSettings, value: &str) {
 }
 
 fn set_probe(settings: &mut KernelSettings, on: bool) {
-    let recovery = settings.profile["recovery"].as_object_mut();
-    let parameters = recovery.and_then(|table| table.values_mut().next());
-    match parameters.and_then(|parameters| parameters.get_mut("tail_loss_probe")) {
-        Some(key) => *key = json!(on),
-        None if on => {}
-        None => settings.leave_out("tcp_early_retrans", "0"),
+    match name_of(&settings.profile["recovery"]) {
+        Some("rack-tlp") => {
+            set_parameter(&mut settings.profile["recovery"], "tail_loss_probe", json!(on));
+        }
+        _ if on => {}
+        _ => settings.leave_out("tcp_early_retrans", "0"),
     }
 }
 
@@ -272,8 +360,10 @@ mod tests {
         let buffer = after(tuned, "net.ipv4.tcp_wmem", "4096 262144 4194304").profile["send_buffer"].take();
         let expected = json!({ "auto-tuning": { "initial": "262144 bytes", "greatest": "4194304 bytes" } });
         assert_eq!(buffer, expected);
-        assert_eq!(after(json!({}), "net.ipv4.tcp_fastopen", "0x70403").profile["fast_open"], "server");
-        assert_eq!(after(json!({}), "net.ipv4.tcp_fastopen", "1").profile["fast_open"], false);
+        let bits = after(json!({}), "net.ipv4.tcp_fastopen", "0x70403").fast_open;
+        assert!(bits.client() && bits.server(false) && !bits.server_without_cookie());
+        let bits = after(json!({}), "net.ipv4.tcp_fastopen", "1").fast_open;
+        assert!(bits.client() && !bits.server(true));
     }
 
     #[test]
@@ -293,11 +383,22 @@ mod tests {
     }
 
     #[test]
+    fn the_limits_of_the_retransmission_timer_are_parameters() {
+        let longest = after(json!({ "rto": "linux" }), "net.ipv4.tcp_rto_max_ms", "5000");
+        assert_eq!(longest.profile["rto"], json!({ "linux": { "max": "5000 ms" } }));
+        assert_eq!(after(json!({ "rto": "bsd" }), "net.ipv4.tcp_rto_max_ms", "5000").refused.len(), 1);
+    }
+
+    #[test]
     fn what_has_no_key_is_said() {
         assert_eq!(
-            after(json!({}), "net.ipv4.tcp_abc", "1").notes,
-            ["tcp_abc = 1 has no key in a profile and is left out"]
+            after(json!({}), "net.ipv4.ip_forward", "1").notes,
+            ["ip_forward = 1 has no key in a profile and is left out"]
         );
+        let refused = after(json!({}), "net.ipv4.tcp_abc", "1").refused;
+        assert_eq!(refused, ["the setting tcp_abc = 1 has no key in a profile"]);
         assert_eq!(after(json!({}), "net.ipv4.tcp_recovery", "1").notes, [""; 0]);
+        let program = after(json!({ "congestion": "reno" }), "net.ipv4.tcp_congestion_control", "python");
+        assert_eq!((program.profile["congestion"].as_str(), program.refused.len()), (Some("reno"), 1));
     }
 }

@@ -12,14 +12,23 @@ pub(super) enum Request {
     File(String),
     /// Whether the device takes no packet at all.
     DeviceRefuses(bool),
+    /// The host forgets what it has learned of its peers.
+    ForgetsPeers,
+    /// A command that changes the path or the queue of the device.
+    Unmodelled(String),
     /// A command that is not understood.
     Unknown(String),
 }
 
-/// The requests of the commands, in order, without those that set up a machine and not its TCP.
+/// The requests of the commands, in order, without requests that set up a machine and not its TCP.
 pub(super) fn requests(text: &str) -> Vec<Request> {
     let joined = text.replace("\\\n", " ");
-    joined.lines().map(without_comment).flat_map(|line| line.split([';', '&'])).flat_map(request).collect()
+    joined
+        .lines()
+        .map(without_comment)
+        .flat_map(|line| line.split([';', '&', '|']))
+        .flat_map(request)
+        .collect()
 }
 
 fn without_comment(line: &str) -> &str {
@@ -35,9 +44,16 @@ fn request(command: &str) -> Vec<Request> {
     let mut words: Vec<&str> = all.iter().map(String::as_str).collect();
     words.retain(|word| !matches!(*word, "2>" | "1" | "2>1" | ">/dev/null" | "2>/dev/null"));
     match words.as_slice() {
-        [] | ["ip" | "ifconfig" | "sleep" | "true" | ":" | "rm" | "ethtool" | "set" | "export", ..] => {
-            Vec::new()
+        ["ip", "-6" | "-4", "route", ..] | ["ip", "route", ..] => {
+            vec![Request::Unmodelled(command.trim().to_owned())]
         }
+        ["ip", "tcp_metrics", "flush", ..] => vec![Request::ForgetsPeers],
+        []
+        | [
+            "ip" | "ifconfig" | "sleep" | "true" | ":" | "rm" | "ethtool" | "set" | "export" | "nstat"
+            | "grep" | ">",
+            ..,
+        ] => Vec::new(),
         ["sysctl", settings @ ..] => {
             settings.iter().filter(|word| !word.starts_with('-')).filter_map(|word| setting(word)).collect()
         }
@@ -79,6 +95,7 @@ fn queue_discipline(words: &[&str]) -> Vec<Request> {
     let refuses = words.windows(2).any(|pair| pair == ["limit", "0"]);
     match words.first() {
         Some(&("delete" | "del")) => vec![Request::DeviceRefuses(false)],
+        _ if words.contains(&"fq") => vec![Request::Unmodelled(format!("tc qdisc {}", words.join(" ")))],
         _ => vec![Request::DeviceRefuses(refuses)],
     }
 }
@@ -153,7 +170,7 @@ mod tests {
         assert_eq!(requests("\n../common/defaults.sh\n"), [Request::File("../common/defaults.sh".into())]);
         let device = "tc qdisc delete dev tun0 root 2>/dev/null ; tc qdisc add dev tun0 root pfifo limit 0";
         assert_eq!(requests(device), [Request::DeviceRefuses(false), Request::DeviceRefuses(true)]);
-        assert_eq!(requests("ip tcp_metrics flush all > /dev/null 2>&1"), []);
+        assert_eq!(requests("ip tcp_metrics flush all > /dev/null 2>&1"), [Request::ForgetsPeers]);
         assert_eq!(requests("iptables -A INPUT"), [Request::Unknown("iptables -A INPUT".into())]);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use units::{Bytes, Duration};
 
+use super::fast_open::CookieKey;
 use super::ids::{ConnectionId, SocketId};
 
 /// A socket.
@@ -29,8 +30,21 @@ pub(super) enum SocketState {
     Fresh,
     /// It waits for connections.
     Listening,
+    /// `connect` has returned, and the SYN waits for data (`TCP_FASTOPEN_CONNECT`).
+    Deferred,
     /// It is one end of a connection.
     Connected(ConnectionId),
+}
+
+/// The part that a socket plays in the handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It opens passively.
+    Server,
+    /// It opens actively.
+    Client,
+    /// It opens actively, with Fast Open.
+    FastOpenClient,
 }
 
 /// The options that a program has set.
@@ -42,8 +56,8 @@ pub(super) struct SocketOptions {
     pub resets_on_close: bool,
     /// `TCP_CONGESTION`.
     pub congestion: Option<String>,
-    /// The program opens by `MSG_FASTOPEN`.
-    pub asks_for_fast_open: bool,
+    /// The key of its Fast Open cookies (`TCP_FASTOPEN_KEY`).
+    pub cookie_key: Option<CookieKey>,
 }
 
 impl SocketOptions {
@@ -55,9 +69,14 @@ impl SocketOptions {
         self.get(name).is_some_and(|value| value != 0)
     }
 
-    /// The limit of written and unacknowledged bytes: twice the requested value (socket(7)).
-    pub(super) fn send_buffer(&self) -> Bytes {
-        self.get("SO_SNDBUF").map_or(Bytes::MAX, |bytes| Bytes(bytes.unsigned_abs()))
+    /// Size of the send buffer, if a program sets it: twice the requested value (socket(7)).
+    pub(super) fn send_buffer(&self) -> Option<Bytes> {
+        self.get("SO_SNDBUF").map(|bytes| Bytes(bytes.unsigned_abs()))
+    }
+
+    /// The unsent data below which a program is told to write (`TCP_NOTSENT_LOWAT`), if it sets a limit.
+    pub(super) fn unsent_limit(&self) -> Option<Bytes> {
+        self.get("TCP_NOTSENT_LOWAT").filter(|limit| *limit > 0).map(|limit| Bytes(limit.unsigned_abs()))
     }
 
     pub(super) fn user_timeout(&self) -> Option<Duration> {
@@ -72,11 +91,6 @@ impl SocketOptions {
         if let Some(size) = self.get("SO_RCVBUF") {
             profile["window"] = json!({ "fixed": { "size": format!("{} bytes", size / 2) } });
         }
-        if self.asks_for_fast_open {
-            profile["fast_open"] = json!("client");
-        } else if self.is_on("TCP_FASTOPEN") {
-            profile["fast_open"] = json!("server");
-        }
         if self.is_on("SO_KEEPALIVE") {
             profile["keep_alive"] = json!(true);
         }
@@ -89,6 +103,9 @@ impl SocketOptions {
             if let Some(count) = self.get(option) {
                 profile[key] = json!(count);
             }
+        }
+        if let Some(millis) = self.get("TCP_RTO_MAX_MS") {
+            super::settings::set_parameter(&mut profile["rto"], "max", json!(format!("{millis} ms")));
         }
         if let Some(name) = &self.congestion {
             super::settings::set_congestion_control(profile, name);
@@ -126,6 +143,11 @@ impl Sockets {
     /// The socket of a connection.
     pub(super) fn of_connection(&self, id: ConnectionId) -> Option<&Socket> {
         self.all.iter().find(|socket| socket.state == SocketState::Connected(id))
+    }
+
+    /// All descriptors with their sockets.
+    pub(super) fn by_descriptor(&self) -> Vec<(i64, SocketId)> {
+        self.descriptors.iter().map(|(descriptor, socket)| (*descriptor, *socket)).collect()
     }
 
     /// The listening socket, if one has a descriptor.

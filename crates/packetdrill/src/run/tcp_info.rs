@@ -16,6 +16,22 @@ pub(super) fn lookup(connection: Option<&TestedConnection>, now: Instant, name: 
 /// The threshold before there was a loss.
 const INFINITE_SSTHRESH: i64 = 0x7fff_ffff;
 
+/// The states of `enum` in include/net/tcp_states.h, from 1.
+const CONNECTION_STATES: [&str; 12] = [
+    "TCP_ESTABLISHED",
+    "TCP_SYN_SENT",
+    "TCP_SYN_RECV",
+    "TCP_FIN_WAIT1",
+    "TCP_FIN_WAIT2",
+    "TCP_TIME_WAIT",
+    "TCP_CLOSE",
+    "TCP_CLOSE_WAIT",
+    "TCP_LAST_ACK",
+    "TCP_LISTEN",
+    "TCP_CLOSING",
+    "TCP_NEW_SYN_RECV",
+];
+
 fn constant(name: &str) -> Option<i64> {
     let states = ["TCP_CA_Open", "TCP_CA_Disorder", "TCP_CA_CWR", "TCP_CA_Recovery", "TCP_CA_Loss"];
     match name {
@@ -24,19 +40,25 @@ fn constant(name: &str) -> Option<i64> {
         "TCPI_OPT_SACK" => Some(2),
         "TCPI_OPT_WSCALE" => Some(4),
         "TCPI_OPT_ECN" => Some(8),
-        _ => (0..).zip(states).find(|(_, state)| *state == name).map(|(number, _)| number),
+        "TCPI_OPT_ECN_SEEN" => Some(16),
+        "TCPI_OPT_SYN_DATA" => Some(32),
+        _ => (0..)
+            .zip(states)
+            .chain((1..).zip(CONNECTION_STATES))
+            .find(|(_, state)| *state == name)
+            .map(|(number, _)| number),
     }
 }
 
 fn field(connection: &TestedConnection, now: Instant, name: &str) -> Option<i64> {
     let info = connection.endpoint.info();
-    window(&info, name)
+    window(&info, connection.gso_size, name)
         .or_else(|| scoreboard(&info, name))
         .or_else(|| times(connection, &info, now, name))
         .or_else(|| counters(connection, &info, name))
 }
 
-fn window(info: &Info, name: &str) -> Option<i64> {
+fn window(info: &Info, gso_size: Option<Bytes>, name: &str) -> Option<i64> {
     Some(match name {
         "state" => state_number(info.state),
         "ca_state" => match info.congestion_state {
@@ -52,7 +74,8 @@ fn window(info: &Info, name: &str) -> Option<i64> {
         "snd_mss" => number(info.smss.0),
         "advmss" => number(info.announced_mss.0),
         // 536 until a larger segment has come (TCP_MSS_DEFAULT).
-        "rcv_mss" => number(info.largest_received.0).max(536),
+        // Of a larger arrival the segments count (tcp_measure_rcv_mss).
+        "rcv_mss" => number(info.largest_received.min(gso_size.unwrap_or(Bytes::MAX)).0).max(536),
         "pmtu" => 1500,
         "snd_wnd" => number(info.peer_window.0),
         "rcv_space" | "rcv_wnd" => number(info.offered_window.0),
@@ -66,6 +89,7 @@ fn window(info: &Info, name: &str) -> Option<i64> {
                 (info.agreed.sack, 2),
                 (shifts, 4),
                 (info.agreed.ecn != tcp::EcnFeedback::Absent, 8),
+                (info.syn_data, 32),
             ];
             flags.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
         }
@@ -93,6 +117,7 @@ fn times(connection: &TestedConnection, info: &Info, now: Instant, name: &str) -
     Some(match name {
         "rto" => micros(info.rto),
         "rtt" => micros(info.srtt.unwrap_or(Duration::ZERO)),
+        "min_rtt" => info.min_rtt.map_or(i64::from(u32::MAX), micros),
         "rttvar" => micros(info.rttvar.unwrap_or(Duration::ZERO)),
         "last_data_sent" => millis(counters.last_data_sent),
         "last_data_recv" => millis(counters.last_data_received),
@@ -114,6 +139,7 @@ fn counters(connection: &TestedConnection, info: &Info, name: &str) -> Option<i6
         "bytes_sent" => counters.bytes_sent.0,
         "bytes_retrans" => counters.bytes_retransmitted.0,
         "total_retrans" => counters.retransmissions,
+        "delivered" => info.delivered,
         "bytes_acked" => info.acked.0,
         "bytes_received" => info.received.0,
         _ => return None,

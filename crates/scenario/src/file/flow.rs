@@ -13,14 +13,14 @@ use workload::Application;
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Its name; several alike are called name-1, name-2, …
+    /// Name of the flow; several equal flows are called name-1, name-2, …
     pub name: String,
     /// The host that sends.
     pub from: String,
     /// The host that reads.
     pub to: String,
     /// The TCP of its connections at both ends, instead of the hosts': the name of a profile, or a path to one. In
-    /// a live run its sockets get the profile's congestion control, where the kernel has it.
+    /// a live run its sockets get the profile's congestion control, if the kernel has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// Keys of its TCP that replace those of its profile or, without a profile, those of its hosts:
@@ -28,7 +28,7 @@ pub struct Flow {
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: serde_json::Map<String, serde_json::Value>,
-    /// How much is sent; or else give `until`.
+    /// Amount of data to send; the alternative is `until`.
     pub bytes: Option<Bytes>,
     /// Writes until this time of the run; the alternative is `bytes`. Data in its socket at that time, up to 128 KiB,
     /// are still sent, which takes two minutes at 9600 bit/s. A workload starts nothing new from then on.
@@ -36,22 +36,22 @@ pub struct Flow {
     /// Traffic other than sending as fast as possible, written as a table of one key, its name:
     /// `{ web = { connection = "persistent" } }`.
     pub workload: Option<Application>,
-    /// The traffic class of its packets, both ways, which queues of the disciplines `priority` and
-    /// `weighted-round-robin` go by: 0, the lowest, to 7. Without it, 0.
+    /// The traffic class of its packets, both ways, used by the disciplines `priority` and `weighted-round-robin`: from
+    /// 0, the lowest, to 7. Default: 0.
     #[serde(default)]
     #[schemars(range(max = 7))]
     pub class: u8,
-    /// When it starts; without it, at once.
+    /// Start of the flow. Default: the start of the run.
     #[serde(default)]
     pub start: Start,
-    /// How many alike; without it, one.
+    /// Number of equal flows. Default: 1.
     pub count: Option<u32>,
     /// Amounts of data whose time of acknowledgment is reported.
     #[serde(default)]
     pub milestones: Vec<Bytes>,
 }
 
-/// When a flow starts: "2 s", or { uniform = ["0 s", "100 ms"] }.
+/// Start of a flow: "2 s", or { uniform = ["0 s", "100 ms"] }.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Start {

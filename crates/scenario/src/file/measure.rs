@@ -22,11 +22,11 @@ pub struct Measure {
     /// Spans over which every flow and link is summed up, by name: middle = ["90 s", "270 s"].
     #[serde(default)]
     pub windows: BTreeMap<String, [Duration; 2]>,
-    /// How often the table `progress` gets a row for each flow; without it, ten times a second.
+    /// Interval of the rows of each flow in the table `progress`. Default: 0.1 s.
     pub sample: Option<Duration>,
 }
 
-/// How much of the beginning is cut: "10 s", or a number between 0 and 1 for a share of the run.
+/// Length of the omitted beginning: "10 s", or a number between 0 and 1 for a share of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum WarmUp {

@@ -10,11 +10,11 @@ use units::Bytes;
 pub struct Preset {
     /// One line that describes the link.
     pub summary: String,
-    /// Where its figures come from.
+    /// Sources of its values.
     pub sources: Vec<String>,
-    /// The largest packet, IP header included.
+    /// Maximum size of a packet, IP header included.
     pub mtu: Option<Bytes>,
-    /// The direction towards the mobile host. Needed unless a shared channel takes its place.
+    /// The direction towards the mobile host. Required unless a shared channel takes its place.
     #[serde(default)]
     pub down: link::Config,
     /// The direction from the mobile host.

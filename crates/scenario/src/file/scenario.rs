@@ -18,13 +18,13 @@ use crate::topology::Topology;
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// The scenario's name; without it, the file's.
+    /// Name of the scenario. Default: that of the file.
     pub name: Option<String>,
     /// One line that describes the scenario.
     pub summary: Option<String>,
-    /// Master seed of all random streams; without it, 1. `--seed` replaces it.
+    /// Master seed of all random streams. Default: 1. `--seed` replaces it.
     pub seed: Option<u64>,
-    /// When the run ends at the latest; without it, when every flow has closed.
+    /// Latest end of the run. Default: the time at which every flow has closed.
     pub stop: Option<Duration>,
     /// A common network shape, written as a table of one key, its name: { dumbbell = { pairs = 5, … } }. It expands to
     /// hosts, routers and links with known names; the file may have others in addition.
@@ -65,10 +65,11 @@ pub struct Host {
     /// Settings of its stack if that is quinn: the congestion control, the first window, 0-RTT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quinn: Option<QuinnSettings>,
-    /// So many hosts, all alike: NAME-1, NAME-2, …, which links and flows call NAME-*. Without it there is the one.
+    /// Number of equal hosts, called NAME-1, NAME-2, …; links and flows refer to all of them as NAME-*. Default: one
+    /// host, called NAME.
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// Keys of the profile that this host has otherwise.
+    /// Keys that replace those of the host's profile.
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: serde_json::Map<String, serde_json::Value>,
@@ -123,19 +124,19 @@ impl Stack {
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// The two nodes that it joins; `down` runs from the first to the second. A `*` in a name matches all hosts of that
-    /// form, and there is a link to each.
+    /// The two nodes that the link joins; `down` leads from the first to the second. A `*` in a name matches all hosts
+    /// of that form, and there is a link to each.
     #[serde(deserialize_with = "two_nodes")]
     pub between: [String; 2],
     /// A named link whose keys apply where this one has none: the name of a preset, or a path to one. A `rate` here
     /// takes the place of the preset's `available_rate` as well.
     pub preset: Option<String>,
-    /// The largest packet, IP header included; without it 1500 bytes, as on Ethernet (RFC 894).
+    /// Maximum size of a packet, IP header included. Default: 1500 bytes, as on Ethernet (RFC 894).
     pub mtu: Option<Bytes>,
-    /// The direction from the first node to the second. Needed unless a shared channel takes its place.
+    /// The direction from the first node to the second. Required unless a shared channel takes its place.
     #[serde(default)]
     pub down: link::Config,
-    /// The direction from the second node to the first. Needed unless a preset has it.
+    /// The direction from the second node to the first. Required unless a preset defines it.
     #[schemars(default)]
     pub up: link::Config,
     /// The shared channel of a base station, the first node, that takes the place of `down`; the second node is one of
@@ -159,19 +160,19 @@ pub struct CellUser {
     /// Age from which on its packets are dropped; without it, the shortest budget among the workloads that are sent to
     /// it, if one has any.
     pub budget: Option<Duration>,
-    /// The rate that it is to have at least, by which some schedulers go; without it, 13.6 kbit/s with a budget and 64
+    /// Guaranteed rate, which some schedulers use. Default: 13.6 kbit/s with a budget and 64
     /// kbit/s without (Landström 2008 §7.4).
     pub min_rate: Option<Rate>,
-    /// Most that waits for it, in packets or bytes; without it, no limit. The channel promises a user no rate that
+    /// Limit of its queue, in packets or bytes. Default: no limit. The channel promises a user no rate that
     /// would make a time of it: `budget` drops packets by their age.
     #[schemars(with = "Option<PacketsOrBytes>")]
     pub queue_limit: Option<QueueLimit>,
     /// Position, to the east and to the north of the first site; with mobile users (`cell.mobility`), the start.
     /// Default: a random place.
     pub place: Option<[Metres; 2]>,
-    /// Its speed; without it, that of the channel's users (`cell.radio.speed`).
+    /// Speed of the user. Default: that of the channel's users (`cell.radio.speed`).
     pub speed: Option<Speed>,
-    /// Where it goes if users move straight on: 0 deg is east, 90 deg north; without it, in a direction at random.
+    /// Direction in which it moves if users move straight on: 0 deg is east, 90 deg is north. Default: random.
     pub heading: Option<Degrees>,
 }
 
@@ -201,6 +202,7 @@ pub struct Record {
 /// A table of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "RecordedTable")]
 pub enum Table {
     /// Every packet's passage over every link, with its fate.
     Packets,
@@ -210,7 +212,7 @@ pub enum Table {
     Queue,
     /// Packets that the ends sent and received.
     Segments,
-    /// How far each flow had got, sampled.
+    /// Progress of each flow, sampled.
     Progress,
     /// Every file, page or echo that a program waited for.
     Transfers,
@@ -232,8 +234,8 @@ pub struct Live {
     /// and their traffic is simulated. A flow joins two of them or two others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub simulated: Vec<String>,
-    /// How late a packet may be delivered, against the links' schedule, in a valid run; a run with a later one is
-    /// marked as tainted. Without it 10 ms.
+    /// Maximum lateness of a delivery, against the links' schedule, in a valid run; a run with a later delivery is
+    /// marked as tainted. Default: 10 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted_from: Option<Duration>,
     /// Number of packets dropped by the hosts' devices and sockets, in addition to the links' drops, from which a run

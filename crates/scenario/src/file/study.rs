@@ -30,17 +30,17 @@ pub struct Study {
     /// The document's own values.
     pub published: Option<Published>,
     /// The columns that identify rows: variables, `table` (or `figure`, which is the same), `scope`, `metric`, and the
-    /// columns that tables give their `numbers`.
+    /// columns that tables give their `numbers`. Where two variables set the same key, the later column counts.
     pub columns: Vec<String>,
     /// The variables, by name: the forms of their values, tried in order.
     pub variables: BTreeMap<String, Vec<Form>>,
     /// The values that variables have where a table, figure or claim gives none.
     #[serde(default)]
     pub defaults: BTreeMap<String, Value>,
-    /// How much of a transfer a number is about, by name.
+    /// Part of a transfer that a number covers, by name.
     #[serde(default)]
     pub scopes: BTreeMap<String, Scope>,
-    /// How a number comes out of a run, by name.
+    /// Metric of a run, by name.
     pub metrics: BTreeMap<String, Metric>,
     /// The document's tables.
     pub tables: Vec<StudyTable>,
@@ -56,7 +56,8 @@ pub struct Study {
     /// The claims of the document.
     #[serde(default)]
     pub claims: Vec<Claim>,
-    /// When a measured value agrees with the published one; a row belongs to the first kind that fits it.
+    /// Condition under which a measured value agrees with the published value; a row belongs to the first kind that
+    /// fits it.
     #[serde(default)]
     pub agreement: Vec<Agreement>,
     /// Experiments of the same document with another scenario: studies in separate folders, which run with this one.
@@ -89,6 +90,9 @@ pub struct Agreement {
     /// Or the absolute difference that is allowed, where that is more.
     #[serde(default)]
     pub or: f64,
+    /// Or the number of published standard deviations (the statistic `deviation`) that is allowed, where that is more.
+    #[serde(default)]
+    pub deviations: f64,
     /// The number of runs that the document's median is of: it may lie where 95 % of the differences between such a
     /// median and ours would.
     pub runs: Option<u32>,
@@ -105,7 +109,7 @@ pub struct Published {
     pub oracle: Option<Oracle>,
     /// The column of the number; without it, `value`.
     pub value: Option<String>,
-    /// The column with median, q25 or q75. Default: `stat`.
+    /// The column with median, q25, q75 or deviation. Default: `stat`.
     pub statistic: Option<String>,
     /// The column that is 0 where the reading is sure; without it, `uncertain`.
     pub uncertain: Option<String>,
@@ -119,7 +123,7 @@ pub struct Oracle {
     pub ask: String,
     /// The program. Without it on the machine, the study ends with a message.
     pub program: String,
-    /// How to install it, for that message.
+    /// Instruction to install it, for that message.
     pub install: String,
 }
 
@@ -133,7 +137,7 @@ pub struct Form {
     /// nothing but a placeholder becomes the number if it is one.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
-    /// How often a case with this value is run at least; without it, once.
+    /// Minimum number of runs of a case with this value. Default: 1.
     pub replications: Option<u32>,
     /// The case is run over a span: with each of these added to the whole numbers under some keys.
     pub span: Option<Span>,
@@ -157,7 +161,7 @@ pub struct Scope {
     pub bytes: Option<Bytes>,
 }
 
-/// How a number comes out of a run: from its flows, from a link, or by a named check.
+/// Metric of a run: from its flows, from a link, or by a named check.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
@@ -165,7 +169,7 @@ pub struct Metric {
     pub says: String,
     /// A key of the summary's flows.
     pub flow: Option<String>,
-    /// How the flows' numbers become one; without it, their sum.
+    /// Aggregation of the flows' numbers. Default: their sum.
     pub fold: Option<Fold>,
     /// Taken off each flow's time before a throughput is made of it, where a document leaves the opening out.
     pub less: Option<units::Duration>,
@@ -206,9 +210,9 @@ pub enum TransferMeasure {
     AtLeast(Rate),
 }
 
-/// How the numbers of several flows become one.
+/// Aggregation of the numbers of several flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Fold {
     /// All together.
     #[default]
@@ -221,6 +225,10 @@ pub enum Fold {
     Mean,
     /// Jain's fairness index times 100.
     Jain,
+    /// The smallest over the mean, times 100: max-min fairness at one bottleneck (RFC 5166 §2.3).
+    MaxMin,
+    /// The geometric mean over the mean, times 100: the product measure (RFC 5166 §2.3).
+    Product,
 }
 
 /// One table of the document.
@@ -284,7 +292,7 @@ pub struct Ratio {
     pub of: String,
     /// The column in which the two differ.
     pub column: String,
-    /// That column's text in the number that is divided.
+    /// Text of that column in the dividend.
     pub over: String,
     /// The columns and texts of the divisor.
     pub under: String,
@@ -306,7 +314,7 @@ pub struct Smallest {
     pub of: String,
     /// The level: the metric must not be below it.
     pub reaches: f64,
-    /// That column's text in the row of the smallest.
+    /// Text of that column in the row of the smallest number.
     pub called: String,
 }
 
@@ -331,9 +339,9 @@ pub struct Figure {
     pub span: Option<i64>,
     /// The seed; without it, the study's first.
     pub seed: Option<u64>,
-    /// Where the picture begins; without it, at the start.
+    /// Begin of the picture. Default: the start of the run.
     pub from: Option<units::Duration>,
-    /// Where the picture ends; without it, with the run.
+    /// End of the picture. Default: the end of the run.
     pub to: Option<units::Duration>,
 }
 
@@ -417,7 +425,7 @@ pub struct Claim {
 /// One row's value: values for the study's columns that select a single row.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Selection {
-    /// Which of the row's numbers; without it, the measured median.
+    /// Number of the row. Default: the measured median.
     #[serde(default)]
     pub stat: Stat,
     /// The columns and their values.
@@ -425,7 +433,7 @@ pub struct Selection {
     pub columns: BTreeMap<String, Value>,
 }
 
-/// Which of a row's numbers.
+/// Choice among a row's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Stat {

@@ -22,7 +22,7 @@ impl Check<'_> {
         if self.tree.get(&user).is_some() && !self.is_on_a_channel(i) {
             return Err(self.tree.error(
                 &user,
-                "the link has no shared channel, so nobody is its user",
+                "the link has no shared channel, so it has no user",
                 "add a cell or a channel, or leave user out",
             ));
         }

@@ -109,7 +109,7 @@ impl Check<'_> {
         match (flow.bytes, flow.until) {
             (None, None) => {
                 let help = "add bytes = \"1 MB\" or until = \"30 s\"";
-                return Err(self.tree.error(&flow_itself, "how much the flow sends is missing", help));
+                return Err(self.tree.error(&flow_itself, "the amount that the flow sends is missing", help));
             }
             (Some(_), Some(_)) => {
                 return Err(self.tree.error(&path("until"), "bytes is given as well", "keep one of the two"));
@@ -168,7 +168,7 @@ impl Check<'_> {
         }
         if flow.until.is_none() && self.file.stop.is_none() {
             let help = "add until = \"60 s\", or give the run a `stop`";
-            return Err(self.tree.error(&path("workload"), "it would go on for ever", help));
+            return Err(self.tree.error(&path("workload"), "the workload would never end", help));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use link::ConfigError;
 use units::{Duration, Streams};
-use workload::workloads::background::Line;
+use workload::workloads::Line;
 
 use crate::error::InputError;
 use crate::resolved::{Link, Resolved};

@@ -218,7 +218,7 @@ impl Check<'_> {
         Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
     }
 
-    /// The error of a host's TCP. Its profile is valid by itself, so that the host's own keys cause the error.
+    /// The error of a host's TCP. Its profile alone is valid, so that the host's own keys cause the error.
     fn host_error(&self, name: &str, error: &tcp::ConfigError) -> InputError {
         let at = KeyPath::of(["hosts", name, "tcp"]);
         let stands_here = self.tree.written_here(&at.join(&KeyPath::of_config(&error.path))).is_some();

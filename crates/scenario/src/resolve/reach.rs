@@ -1,4 +1,4 @@
-//! Which hosts reach each other: over one link, or over links between routers alone.
+//! Reachability of hosts: over one link, or over links between routers alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 

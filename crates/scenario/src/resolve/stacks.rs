@@ -5,7 +5,7 @@ use stacks::Refusal;
 use super::{Check, place_of};
 use crate::error::InputError;
 use crate::file::Stack;
-use crate::resolved::Resolved;
+use crate::resolved::{Flow, Resolved};
 use crate::tree::{KeyPath, Tree};
 
 /// Checks that no host of a composed scenario has a stack that runs in real time only: the kernel's, or a program.
@@ -34,7 +34,8 @@ impl Check<'_> {
     /// The two hosts of a flow must share a transport, and neither may be in `live.simulated`, whose hosts have our
     /// TCP.
     pub(super) fn stacks(&self, resolved: &Resolved) -> Result<(), InputError> {
-        if resolved.hosts.iter().all(|host| host.stack.is_none()) {
+        let has_streams = |flow: &Flow| flow.workload.as_ref().is_some_and(|one| one.service().streams);
+        if resolved.hosts.iter().all(|host| host.stack.is_none()) && !resolved.flows.iter().any(has_streams) {
             return Ok(());
         }
         self.not_simulated()?;
@@ -71,16 +72,17 @@ impl Check<'_> {
 
     fn refused(&self, refusal: &Refusal) -> InputError {
         let flow = match refusal {
-            Refusal::RealTime { host, .. } => {
+            Refusal::RealTime { host, .. } | Refusal::Lacking { host, .. } => {
                 return self.tree.error(&KeyPath::of(["hosts", host, "stack"]), refusal.to_string(), "");
             }
             Refusal::ZeroRtt { without, .. } => {
                 let (message, help) = message_and_help(refusal);
                 return self.tree.error(&KeyPath::of(["hosts", without, "quinn"]), message, help);
             }
-            Refusal::Transport { flow, .. } | Refusal::Mtu { flow, .. } | Refusal::Program { flow, .. } => {
-                flow
-            }
+            Refusal::Transport { flow, .. }
+            | Refusal::Mtu { flow, .. }
+            | Refusal::Streams { flow, .. }
+            | Refusal::Program { flow, .. } => flow,
         };
         let entry = self.file.flows.iter().position(|entry| {
             flow.strip_prefix(&entry.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))

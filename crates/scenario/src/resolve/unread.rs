@@ -1,4 +1,4 @@
-//! What a file or an override says and nothing in the run would read.
+//! Keys of a file or an override that no part of the run would read.
 
 use super::Check;
 use crate::error::{InputError, Place};

@@ -32,7 +32,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// A metric as the reading side has it.
+    /// A metric in the form of the reading side.
     pub(super) fn metric(&self, name: &str, file: &file::Metric) -> Metric {
         Metric {
             says: file.says.clone(),

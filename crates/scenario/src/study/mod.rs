@@ -43,7 +43,7 @@ pub struct Study {
     pub published: Option<Published>,
     /// The part of a transfer that a number covers: the first bytes, or (none) the whole.
     pub scopes: BTreeMap<String, Option<u64>>,
-    /// How a number comes out of a run.
+    /// Metric of a run.
     pub metrics: BTreeMap<String, Metric>,
     /// The document's tables.
     pub tables: Vec<Table>,
@@ -57,7 +57,7 @@ pub struct Study {
     pub charts: Vec<Chart>,
     /// The claims.
     pub claims: Vec<Claim>,
-    /// When rows agree with published values, by kind.
+    /// Conditions under which rows agree with published values, by kind.
     pub agreement: Vec<file::Agreement>,
 }
 
@@ -87,20 +87,20 @@ pub struct PublishedFile {
     pub file: PathBuf,
     /// The column of the number.
     pub value: String,
-    /// The column with median, q25 or q75.
+    /// The column with median, q25, q75 or deviation.
     pub statistic: String,
     /// The column that is 0 where the reading is sure.
     pub uncertain: String,
 }
 
-/// How a number comes out of a run.
+/// Metric of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Metric {
     /// Meaning of the number.
     pub says: String,
     /// A key of the summary's flows.
     pub flow: Option<String>,
-    /// How the flows' numbers become one.
+    /// Aggregation of the flows' numbers.
     pub fold: Fold,
     /// Taken off each flow's time before a throughput is made of it, seconds.
     pub less_s: f64,
@@ -219,9 +219,9 @@ pub struct Figure {
     pub span: i64,
     /// The flow; none for all.
     pub flow: Option<String>,
-    /// Where it begins, seconds.
+    /// Begin, in seconds.
     pub from_s: Option<f64>,
-    /// Where it ends, seconds.
+    /// End, in seconds.
     pub to_s: Option<f64>,
 }
 
@@ -284,7 +284,7 @@ pub struct Claim {
 pub struct Cell {
     /// The row's position.
     pub row: usize,
-    /// Which of its numbers.
+    /// Choice among its numbers.
     pub stat: Stat,
 }
 

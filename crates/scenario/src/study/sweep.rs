@@ -138,6 +138,10 @@ impl Reading<'_> {
             };
             let at = KeyPath::of(["variables", &name]).below(i);
             settings.overrides.extend(self.overrides(form, &held, &at)?);
+            if form.replications == Some(0) {
+                let help = "write 1 or more, or leave it out";
+                return Err(self.tree.error(&at.below("replications"), "the case would not run", help));
+            }
             settings.replications = settings.replications.max(form.replications.unwrap_or(1));
             let span = form.span.clone().map(|span| (span, at.below("span")));
             settings.span = settings.span.or(span);
@@ -164,7 +168,7 @@ impl Reading<'_> {
         set.collect()
     }
 
-    /// Where a key of the study's file was written.
+    /// Position of a key in the study's file.
     pub(super) fn place(&self, path: &KeyPath) -> Place {
         let unknown = || Place::Override(path.to_string().into());
         self.tree.origin(path).map_or_else(unknown, |origin| origin.place)
@@ -230,7 +234,7 @@ fn expanded(tree: &Tree, path: &KeyPath) -> Vec<KeyPath> {
     paths
 }
 
-/// The text of a value, as a column of published values has it.
+/// The text of a value, as in a column of published values.
 pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }

@@ -23,7 +23,7 @@ pub const ENTRY: Entry = Entry::new(
 pub struct Parameters {
     /// The TCP of both hosts: the name of a profile, or a path to one.
     pub profile: String,
-    /// Keys of the profile that they have otherwise.
+    /// Keys that replace those of the hosts' profile.
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: Keys,

@@ -27,11 +27,11 @@ pub const ENTRY: Entry = Entry::new(
 pub struct Parameters {
     /// The TCP of all hosts: the name of a profile, or a path to one.
     pub profile: String,
-    /// Keys of the profile that they have otherwise.
+    /// Keys that replace those of the hosts' profile.
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: Keys,
-    /// How many hosts there are at each side.
+    /// Number of hosts at each side.
     pub pairs: u32,
     /// The link that all share.
     pub bottleneck: Links,

@@ -7,7 +7,7 @@ use crate::error::InputError;
 use crate::schema;
 use crate::tree::{KeyPath, Merge, Origin, Tree};
 
-/// Adds the hosts, routers and links of the tree's `topology` after those that it has.
+/// Adds the hosts, routers and links of the tree's `topology` after those of the tree.
 ///
 /// # Errors
 /// A template that makes no sense, at the place of the key.

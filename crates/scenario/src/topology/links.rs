@@ -25,7 +25,7 @@ pub enum Links {
 }
 
 impl Links {
-    /// How many there are to take in turn.
+    /// Number of links to use in turn.
     pub(super) fn count(&self) -> usize {
         match self {
             Self::Same(_) => 1,
@@ -88,7 +88,7 @@ const EXPECTED: &str = "a table like { down = { rate = \"1 Mbit/s\" } }, or a li
 struct LinkOfTopology {
     /// A named link whose keys apply where this one has none: the name of a preset, or a path to one.
     preset: Option<String>,
-    /// The largest packet, IP header included; without it 1500 bytes, as on Ethernet (RFC 894).
+    /// Maximum size of a packet, IP header included. Default: 1500 bytes, as on Ethernet (RFC 894).
     mtu: Option<Bytes>,
     /// The direction from left to right.
     #[serde(default)]

@@ -32,11 +32,11 @@ pub trait TopologyParameters {
     /// The first that does not, with its key as the path.
     fn check(&self) -> Result<(), ConfigError>;
 
-    /// What it stands for.
+    /// Its expansion.
     fn parts(&self) -> Parts;
 }
 
-/// What a topology stands for.
+/// Expansion of a topology.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Names of hosts. All have the template's `profile` and `tcp`.
@@ -56,7 +56,7 @@ pub struct Join {
     pub between: [String; 2],
     /// The key of the template that says what link it is.
     pub key: &'static str,
-    /// Which one of that key's links, where they are several in turn.
+    /// Index among that key's links, if they are used in turn.
     pub turn: usize,
 }
 

@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry::new("parking-lot", "`left` to `right` over bottl
 pub struct Parameters {
     /// The TCP of all hosts: the name of a profile, or a path to one.
     pub profile: String,
-    /// Keys of the profile that they have otherwise.
+    /// Keys that replace those of the hosts' profile.
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: Keys,

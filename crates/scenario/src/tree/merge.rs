@@ -1,13 +1,13 @@
-//! Laying one tree over another: a scenario over a preset, a profile over the one that it extends.
+//! Laying one tree over another: a scenario over a preset, a profile over the profile that it extends.
 
 use serde_json::{Map, Value};
 
 use super::{KeyPath, Origin, Tree};
 use crate::schema;
 
-/// Which tables are sets of keys, which merge, and which are choices: a choice merges with a choice of the same name
-/// and replaces any other (`{ uniform = […] }` over `{ normal = {…} }`). The JSON schema of the types says which is
-/// which.
+/// Distinction of tables that are sets of keys, which merge, from tables that are choices: a choice merges with a
+/// choice of the same name and replaces any other (`{ uniform = […] }` over `{ normal = {…} }`). The JSON schema of the
+/// types says which is which.
 pub(crate) struct Merge<'a> {
     schema: &'a Value,
 }

@@ -27,7 +27,7 @@ pub(crate) struct Tree {
     origins: BTreeMap<KeyPath, Origin>,
 }
 
-/// Where a value was written, and under which key of that file.
+/// Position at which a value was written, and its key in that file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) place: Place,
@@ -120,7 +120,7 @@ impl Tree {
         keys.remove(path.last())
     }
 
-    /// Where the value at `path` was written, or the nearest table around it.
+    /// Position at which the value at `path` was written, or the nearest table around it.
     pub(crate) fn origin(&self, path: &KeyPath) -> Option<Origin> {
         let mut above = Some(path.clone());
         while let Some(at) = above {
@@ -163,7 +163,7 @@ impl Tree {
 
     /// The path as users write it: `links.lasthop` for `links.0`. An item without a plain name, or with that of
     /// another, keeps its position.
-    fn named(&self, path: &KeyPath) -> KeyPath {
+    pub(crate) fn named(&self, path: &KeyPath) -> KeyPath {
         let step = |i: usize| {
             let above = KeyPath(path.0[..i].to_vec());
             let Some(Value::Array(items)) = self.get(&above) else { return None };

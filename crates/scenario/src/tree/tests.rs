@@ -40,8 +40,10 @@ fn tables_merge_and_so_do_choices_of_the_same_name() {
         "Keys": { "properties": { "a": {} } },
         "Choice": { "anyOf": [
             { "enum": ["x", "y"] },
-            { "required": ["x"], "properties": { "x": { "properties": { "p": {}, "q": {} } } } },
-            { "required": ["y"], "properties": { "y": { "properties": { "p": {} } } } },
+            { "propertyNames": { "enum": ["x", "y"] }, "properties": {
+                "x": { "properties": { "p": {}, "q": {} } },
+                "y": { "properties": { "p": {} } },
+            } },
         ] },
     } });
     let mut over = tree("keys.a = 1\nother.y.p = 1\nsame.x.p = 1\nalone = \"x\"\nmaybe.a = 1");

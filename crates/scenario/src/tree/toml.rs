@@ -108,7 +108,7 @@ impl Reader {
             Toml::Integer(number) => Value::Number((*number.value()).into()),
             Toml::Float(number) => self.float(*number.value(), path),
             Toml::Boolean(truth) => Value::Bool(*truth.value()),
-            Toml::Datetime(_) => self.refuse(path, "a date stands here", "no key takes a date"),
+            Toml::Datetime(_) => self.refuse(path, "this is a date", "no key takes a date"),
             Toml::Array(items) => {
                 self.list(items.iter().map(|v| (v.span(), v)), path, |me, v, at| me.value(v, at))
             }
@@ -144,7 +144,7 @@ impl Reader {
     }
 }
 
-/// Where each line of a text begins.
+/// Start of each line of a text.
 struct Lines(Vec<usize>);
 
 impl Lines {

@@ -2,7 +2,7 @@
 
 use units::Duration;
 
-/// How many delays fell into each class.
+/// Number of delays in each class.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayHistogram {
     /// Class 0 has the delays under [`FINEST_NS`]; each further class is wider by [`GROWTH`].

@@ -1,5 +1,5 @@
-//! What one direction of a link did over time: how long it sent, and how long its queue was for how
-//! long. The link itself counts packets; this reckons with times.
+//! Activity of one direction of a link over time: for how long it sent, and how long its queue was for how long. The
+//! link itself counts packets; this reckons with times.
 
 use link::Event;
 use units::{Duration, Instant};
@@ -46,12 +46,12 @@ impl LinkMeter {
         }
     }
 
-    /// What the direction has spent its time on by `now`.
+    /// Use of time by the direction up to `now`.
     pub(crate) fn times(&self, now: Instant) -> LinkTimes {
         LinkTimes { busy: self.busy(now), at_length: self.at_length(now) }
     }
 
-    /// How long the transmitter has sent by `now`.
+    /// Time for which the transmitter has sent up to `now`.
     fn busy(&self, now: Instant) -> Duration {
         let since = self.sending.unwrap_or(now);
         self.busy + now.saturating_since(since)

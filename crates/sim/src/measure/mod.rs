@@ -6,6 +6,7 @@
 //! does not count itself.
 
 mod delays;
+mod e_model;
 mod meter;
 mod one_way;
 mod reading;
@@ -56,7 +57,7 @@ pub(crate) struct WindowResult {
     pub(crate) closed: Reading,
 }
 
-/// How far one flow had got at one time.
+/// Progress of one flow at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) at: Instant,
@@ -79,7 +80,7 @@ impl Sampler {
         Self { windows, metered, boundaries, every: spec.sample, next_sample, samples: Vec::new() }
     }
 
-    /// When the run is to be read next, after everything that happens at that time.
+    /// Time at which the run is to be read next, after everything that happens at that time.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.next_sample.min(self.boundaries.last().copied().unwrap_or(Instant::NEVER))
@@ -104,8 +105,8 @@ impl Sampler {
         }
     }
 
-    /// What the windows saw that opened, those that are still open being closed now, and the
-    /// samples with one of now.
+    /// Measurements of all windows that were opened; windows that are still open are closed now. Also the samples with
+    /// one of now.
     pub(crate) fn finish(mut self, last: &Reading) -> (Vec<WindowResult>, Vec<Sample>) {
         if self.every.is_some() && self.samples.last().is_none_or(|sample| sample.at < last.at) {
             self.sample(last);

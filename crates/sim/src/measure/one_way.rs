@@ -1,4 +1,4 @@
-//! How long a flow's packets took from its sender to its receiver, and how evenly they came.
+//! One-way delay of a flow's packets, and their jitter.
 
 use units::Duration;
 

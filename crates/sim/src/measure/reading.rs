@@ -65,6 +65,8 @@ pub(crate) struct FlowReading {
     pub(crate) datagrams_received: u64,
     pub(crate) datagrams_late: u64,
     pub(crate) datagrams_lost: u64,
+    /// Runs of consecutive datagrams that were lost or late.
+    pub(crate) loss_bursts: u64,
     /// Differences of the one-way delays of packets that arrived one after the other.
     pub(crate) jitter_sum: Duration,
     pub(crate) jitter_count: u64,
@@ -77,7 +79,7 @@ impl AddAssign for FlowReading {
 }
 
 impl FlowReading {
-    /// What happened since an earlier reading.
+    /// Difference from an earlier reading.
     pub(crate) fn since(self, before: Self) -> Self {
         self.with(before, |a, b| a - b, Duration::saturating_sub)
     }
@@ -101,6 +103,7 @@ impl FlowReading {
             datagrams_received: of(|totals| totals.datagrams_received),
             datagrams_late: of(|totals| totals.datagrams_late),
             datagrams_lost: of(|totals| totals.datagrams_lost),
+            loss_bursts: of(|totals| totals.loss_bursts),
             jitter_sum: time(self.jitter_sum, other.jitter_sum),
             jitter_count: of(|totals| totals.jitter_count),
         }
@@ -124,10 +127,10 @@ impl LinkReading {
     }
 }
 
-/// What one direction of a link spent its time on.
+/// Use of time by one direction of a link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkTimes {
-    /// How long the transmitter has sent.
+    /// Time for which the transmitter has sent.
     pub(crate) busy: Duration,
     /// For how long the queue has had each length, in packets from 0 on.
     pub(crate) at_length: Vec<Duration>,

@@ -2,18 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
-use workload::Transfer;
+use workload::{Transfer, Voice};
 
+use super::e_model::{Frames, mean_opinion_score, rating};
 use super::reading::{FlowReading, LinkReading, LinkTimes};
 use super::{Delays, Reading, WindowResult};
 use crate::ids::{DirectionId, FlowId};
 
-/// What one flow did between two times.
+/// Activity of one flow between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSpan {
     /// The window's name.
     pub window: String,
-    /// When it opened; what happened at that very time lies before it.
+    /// Time at which it opened; events at exactly that time belong to the time before it.
     pub from_s: f64,
     /// When it closed, the latest at the end of the run.
     pub to_s: f64,
@@ -40,12 +41,12 @@ pub struct FlowSpan {
     pub acks: u64,
     /// Their bits per second, IP header included.
     pub ack_bit_rate: Option<f64>,
-    /// What programs and datagrams come to.
+    /// Measures of programs and datagrams.
     #[serde(flatten)]
     pub measures: FlowMeasures,
 }
 
-/// What the transfers and the datagrams of a flow come to.
+/// Measures of the transfers and the datagrams of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowMeasures {
     /// Transfers that ended: files, pages, echoes, as the workload has them.
@@ -76,14 +77,18 @@ pub struct FlowMeasures {
     pub delay_p99_s: Option<f64>,
     /// The mean difference of the delays of one such packet and the next (D of RFC 3550 §6.4.1).
     pub jitter_s: Option<f64>,
+    /// The quality of a call: transmission rating R of ITU-T G.107, from 0 to 93.2.
+    pub r_factor: Option<f64>,
+    /// The mean opinion score that follows from it, from 1 to 4.5.
+    pub mos: Option<f64>,
 }
 
-/// What one direction of a link did between two times.
+/// Activity of one direction of a link between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSpan {
     /// The window's name.
     pub window: String,
-    /// When it opened; what happened at that very time lies before it.
+    /// Time at which it opened; events at exactly that time belong to the time before it.
     pub from_s: f64,
     /// When it closed, the latest at the end of the run.
     pub to_s: f64,
@@ -96,12 +101,12 @@ pub struct LinkSpan {
     /// Packets that it lost beyond its queue: to errors, scripts, outages, their age, the link layer's giving up,
     /// resets or handovers.
     pub error_drops: u64,
-    /// What it comes to.
+    /// The measures.
     #[serde(flatten)]
     pub measures: LinkMeasures,
 }
 
-/// What the totals of one direction of a link come to.
+/// Measures from the totals of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkMeasures {
     /// Bytes that left it, without framing.
@@ -123,8 +128,8 @@ pub struct LinkMeasures {
 }
 
 impl WindowResult {
-    /// What a flow did in the window.
-    pub(crate) fn flow(&self, flow: FlowId, transfers: &[Transfer]) -> FlowSpan {
+    /// Activity of a flow in the window.
+    pub(crate) fn flow(&self, flow: FlowId, transfers: &[Transfer], voice: Option<Voice>) -> FlowSpan {
         let total = |reading: &Reading| reading.flows.get(flow.index()).copied().unwrap_or_default();
         let inside = total(&self.closed).since(total(&self.opened));
         let per_second = |amount: u64| rate(amount, self.length());
@@ -146,11 +151,11 @@ impl WindowResult {
             timeouts: inside.timeouts,
             acks: inside.acks,
             ack_bit_rate: per_second(8 * inside.ack_bytes),
-            measures: FlowMeasures::of(&inside, delays, &transfers),
+            measures: FlowMeasures::of(&inside, delays, &transfers).rated(voice, &inside),
         }
     }
 
-    /// What one direction of a link did in the window.
+    /// Activity of one direction of a link in the window.
     pub(crate) fn link(&self, direction: DirectionId) -> LinkSpan {
         let (before, after) = (self.opened.link(direction), self.closed.link(direction));
         let (old, new) = (&before.counters, &after.counters);
@@ -172,7 +177,7 @@ impl WindowResult {
 }
 
 impl FlowMeasures {
-    /// What these totals, delays and transfers come to.
+    /// Measures from these totals, delays and transfers.
     pub(crate) fn of(totals: &FlowReading, delays: Option<Delays>, transfers: &[Transfer]) -> Self {
         let mut times: Vec<f64> = transfers.iter().map(|one| (one.end - one.start).as_secs_f64()).collect();
         times.sort_by(f64::total_cmp);
@@ -194,12 +199,23 @@ impl FlowMeasures {
             delay_p95_s: delays.map(|delays| delays.p95_s),
             delay_p99_s: delays.map(|delays| delays.p99_s),
             jitter_s: share(totals.jitter_sum.as_secs_f64(), totals.jitter_count as f64),
+            r_factor: None,
+            mos: None,
         }
+    }
+
+    /// With the quality of a call, if the totals are those of one with frames whose fate is known.
+    pub(crate) fn rated(self, voice: Option<Voice>, totals: &FlowReading) -> Self {
+        let missed = totals.datagrams_lost + totals.datagrams_late;
+        let known = totals.datagrams_received + totals.datagrams_lost;
+        let frames = Frames { known, missed, bursts: totals.loss_bursts };
+        let rating = voice.filter(|_| known > 0).map(|voice| rating(&voice, frames));
+        Self { r_factor: rating, mos: rating.map(mean_opinion_score), ..self }
     }
 }
 
 impl LinkMeasures {
-    /// What happened from one reading to a later one.
+    /// Difference of a reading and a later reading.
     pub(crate) fn between(before: &LinkReading, after: &LinkReading, length: Duration) -> Self {
         let (old, new) = (&before.counters, &after.counters);
         let bytes_out = new.bytes_out.0 - old.bytes_out.0;

@@ -11,7 +11,7 @@ mod tests;
 
 use units::Instant;
 
-/// When each component is to be woken.
+/// Time at which each component is to be woken.
 ///
 /// The order is by time, and at one time the order in which the wake-ups were armed.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl EventQueue {
         self.places.len() / 2
     }
 
-    /// When `component` is to be woken.
+    /// Time at which `component` is to be woken.
     #[inline(always)]
     #[must_use]
     pub fn wake_up(&self, component: usize) -> Instant {

@@ -41,7 +41,7 @@ pub(super) struct CaptureWriter {
     file: Writer<Vec<u8>>,
 }
 
-/// What packets to be written refer to.
+/// Context of packets to be written.
 pub(super) struct Recorded<'a> {
     pub(super) packet_table: &'a PacketTable,
     pub(super) passages: &'a Passages,

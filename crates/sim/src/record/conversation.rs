@@ -9,8 +9,8 @@ use wire::{Flags, Segment};
 use super::packet_row::PacketRow;
 use crate::ids::{FlowId, PerSide, Side};
 
-/// A connection of one of our flows, or one that was seen between external nodes. Of the latter, the side `From` is the
-/// end with the smaller address and port.
+/// A connection of one of our flows, or an observed connection between external nodes. Of the latter, the side `From`
+/// is the end with the smaller address and port.
 pub(super) struct Conversation {
     pub(super) name: String,
     /// The scenario's flow that it belongs to, if any.

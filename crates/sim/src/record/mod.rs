@@ -1,4 +1,4 @@
-//! What is recorded of a run: tables for Arrow, captures for Wireshark.
+//! Records of a run: tables for Arrow, captures for Wireshark.
 //!
 //! The engine is written once for any [`Recorder`]. [`Off`] does nothing, so that a run without records pays nothing
 //! for them; [`Metering`] only has links metered; [`Recording`] keeps what the specification asks for.

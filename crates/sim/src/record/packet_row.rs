@@ -36,7 +36,7 @@ pub(super) struct PacketRow {
     pub(super) in_flight: u32,
 }
 
-/// What a packet carried.
+/// Contents of a packet.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Segment(Segment),
@@ -50,7 +50,7 @@ pub(super) enum Content {
     },
 }
 
-/// How much of a packet a capture keeps.
+/// Part of a packet that a capture keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SnapLength {
     Headers,
@@ -82,7 +82,7 @@ impl PacketRow {
 }
 
 impl Content {
-    /// What a capture keeps of a packet.
+    /// Contents of a packet in a capture.
     pub(super) fn of(packet: &Packet, snap_length: SnapLength) -> Self {
         match &packet.body {
             Body::Segment(sent) => Self::Segment(sent.segment.clone()),

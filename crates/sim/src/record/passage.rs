@@ -19,11 +19,11 @@ pub(super) struct Passage {
     pub(super) entered: Instant,
     /// Length of the queue on arrival, in packets.
     pub(super) behind: u32,
-    /// When the last bit was sent.
+    /// Time at which the last bit was sent.
     pub(super) transmitted: Option<Instant>,
     pub(super) delivered: Option<Instant>,
     pub(super) fate: Fate,
-    /// What dropped or damaged it.
+    /// Rule that dropped or damaged it.
     pub(super) rule: Option<&'static str>,
     /// Delay by stages that hold some packets only.
     pub(super) delay: Duration,
@@ -90,7 +90,7 @@ impl Passages {
         self.kept.range(self.start()..).take_while(|passage| horizon.covers(passage.packet)).count()
     }
 
-    /// When the packet after the next `count` entered its link.
+    /// Time at which the packet after the next `count` entered its link.
     pub(super) fn entered(&self, count: usize) -> Option<Instant> {
         self.kept.get(self.start() + count).map(|passage| passage.entered)
     }

@@ -1,4 +1,4 @@
-//! What the engine reports to, and the recorders that keep nothing.
+//! The interface to which the engine reports, and recorders that keep nothing.
 
 use arrow_array::RecordBatch;
 use cell::BlockRecord;

@@ -151,36 +151,6 @@ fn connections_from_outside_are_told_apart_and_their_retransmissions_seen() {
     assert_eq!(frames.iter().map(|frame| frame.original_len).collect::<Vec<_>>(), [40, 90, 90]);
 }
 
-#[test]
-fn what_waits_goes_on_through_the_links_of_another_world() {
-    let slow = || World::new(between_kernels()).unwrap();
-    let mut world = slow();
-    // Four packets of 10 ms each; the first is being transmitted as the others are taken.
-    for seq in 0..4 {
-        // Whatever address a packet has, it goes where it is told.
-        world.inject_to(Instant::START, [0, 1].map(NodeId::new), packet(1, 77, seq, 1210)).unwrap();
-    }
-    let taken = Instant::START + Duration::from_millis(5);
-    world.run_until(taken).unwrap();
-    let waiting = world.take_waiting(taken);
-    assert_eq!((waiting.len(), world.link_states()[0].waiting.0), (3, 0));
-
-    let mut quick = between_kernels();
-    quick.links[0].down = config(json!({ "rate": "10 Mbit/s" }));
-    let mut next = World::new(quick).unwrap();
-    next.run_until(taken).unwrap();
-    waiting.into_iter().for_each(|packet| next.resume(taken, packet));
-    let end = Instant::START + Duration::from_secs(1);
-    next.run_until(end).unwrap();
-    let due: Vec<_> =
-        std::iter::from_fn(|| next.poll_external()).map(|(node, packet)| (node, packet.due)).collect();
-    assert_eq!(due, [6, 7, 8].map(|millis| (NodeId::new(1), Instant::START + Duration::from_millis(millis))));
-    assert_eq!(next.link_states()[0].counters.packets_out, 3);
-    world.run_until(end).unwrap();
-    assert_eq!(world.poll_external().unwrap().1.due, Instant::START + Duration::from_millis(110));
-    assert_eq!(world.poll_external(), None);
-}
-
 /// A segment of 3 × 1000 bytes that a kernel left to be segmented, and that understands marks.
 fn unsegmented() -> Vec<RawPacket> {
     let segment = Segment {
@@ -238,4 +208,36 @@ fn a_packet_from_outside_is_marked_where_its_sender_understands_marks() {
     let parsed = wire::parse(&marked[0].to_bytes()).unwrap();
     assert_eq!(parsed.segment().unwrap().ecn, wire::Ecn::Experienced);
     assert_eq!(parsed.oddities, []);
+}
+
+#[test]
+fn what_waits_goes_on_through_the_changed_link_and_every_packet_is_counted_once() {
+    let mut spec = between_kernels();
+    spec.record = RecordSpec { packets: true, ..RecordSpec::default() };
+    let mut world = World::new(spec.clone()).unwrap();
+    // Four packets of 10 ms each; the first is being transmitted when the link becomes ten times as fast.
+    for seq in 0..4 {
+        world.inject_to(Instant::START, [0, 1].map(NodeId::new), packet(1, 2, seq, 1210)).unwrap();
+    }
+    let changed = Instant::START + Duration::from_millis(5);
+    world.run_until(changed).unwrap();
+    spec.links[0].down = config(json!({ "rate": "10 Mbit/s" }));
+    world.exchange_links(changed, &spec).unwrap();
+    let state = &world.link_states()[0];
+    assert_eq!((state.counters.packets_in, state.waiting.0, world.packets_under_way()), (4, 2, 4));
+    // The second change comes while the third packet is being transmitted, and removes the rest of the queue.
+    let again = changed + Duration::from_micros(1_500);
+    world.run_until(again).unwrap();
+    spec.links[0].down = config(json!({ "rate": "1 Mbit/s" }));
+    world.exchange_links(again, &spec).unwrap();
+    world.exchange_links(again, &spec).unwrap();
+    world.run_until(Instant::START + SECOND).unwrap();
+    let mut due: Vec<u64> = std::iter::from_fn(|| world.poll_external())
+        .map(|(_, packet)| packet.due.as_nanos() / 1_000)
+        .collect();
+    due.sort_unstable();
+    assert_eq!(due, [6_000, 7_000, 16_500, 110_000]);
+    let counters = world.link_states()[0].counters;
+    assert_eq!((counters.packets_in, counters.bytes_in.0, counters.packets_out), (4, 5000, 4));
+    assert_eq!(world.finish().tables[0].1.num_rows(), 4);
 }

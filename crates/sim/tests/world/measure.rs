@@ -150,8 +150,8 @@ fn a_link_has_been_busy_for_what_it_sent_and_for_the_part_of_a_packet_that_is_ou
 
 #[test]
 fn a_link_that_starts_anew_is_not_busy_with_what_it_has_lost() {
-    // 64 of 100 kbit/s for 5 s. The packet that goes out from 4.875 s on is the last, and is broken off; what
-    // goes the other way lets the run go on.
+    // 64 of 100 kbit/s for 5 s. The packet that is sent from 4.875 s on is the last, and is cut off;
+    // traffic in the other direction keeps the run going.
     let line = config(json!({ "rate": "100 kbit/s", "resets": { "interval": ["4.9 s", "1000 s"] } }));
     let rate = json!({ "constant-rate": { "rate": "64 kbit/s" } });
     let sending = |name, from: usize, until| {

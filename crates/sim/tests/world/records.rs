@@ -124,7 +124,7 @@ fn the_queue_table_ends_empty_and_reaches_the_summarys_maximum() {
     assert_eq!(down.last(), Some(&0));
     let times = queue["time_ns"].as_primitive::<Int64Type>().values();
     assert!(times.is_sorted());
-    // Every packet passes through the queue, also one that finds it empty.
+    // Every packet passes through the queue, even if it is empty.
     let most = *down.iter().max().unwrap() as u64;
     assert!((outcome.summary.links[0].queue_max..=outcome.summary.links[0].queue_max + 1).contains(&most));
 }
@@ -136,6 +136,7 @@ fn the_tcp_table_tells_the_senders_decisions_in_order() {
     assert!(tcp.num_rows() > 100);
     assert!(tcp["time_ns"].as_primitive::<Int64Type>().values().is_sorted());
     assert!(texts(tcp, "event").contains(&Some("timeout")));
+    assert!(texts(tcp, "host").contains(&Some("host-1")), "the sender");
     let cwnd = tcp["cwnd"].as_primitive::<Int64Type>();
     assert!(cwnd.iter().flatten().max() > cwnd.iter().flatten().min());
 }

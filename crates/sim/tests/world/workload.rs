@@ -42,6 +42,56 @@ fn a_page_over_a_new_connection_takes_two_round_trips_and_its_bytes() {
 }
 
 #[test]
+fn data_both_ways_carry_some_of_the_acks_of_each_other() {
+    let outcome = run(one(roomy(), json!({ "both-ways": { "there": "1 MB", "back": "1 MB" } }), 60));
+    let flow = &outcome.summary.flows[0];
+    assert!(flow.completed, "{flow:?}");
+    assert_eq!((flow.connections, flow.measures.transfers, flow.received), (1, 2, 1_000_000));
+    let segments = 1_000_000_u64.div_ceil(1460);
+    for link in &outcome.summary.links {
+        // A receiver alone sends an ACK for every second segment. Data in clusters (Zhang, Shenker and Clark 1991,
+        // two-way traffic) leave many of them: while one side's cluster arrives, the other may have nothing to send.
+        let acks = link.packets_in - segments;
+        assert!(acks < segments / 2 - segments / 20, "{link:?}");
+    }
+}
+
+#[test]
+fn a_direction_that_ends_first_leaves_the_other_to_its_end() {
+    let lossy = config(json!({
+        "rate": "2 Mbit/s", "propagation": "20 ms", "queue": { "limit": "30 packets" },
+        "errors": { "probability": 0.02, "effect": "drop" },
+    }));
+    for (there, back) in [("10 kB", "500 kB"), ("500 kB", "10 kB")] {
+        let outcome = run(one(lossy.clone(), json!({ "both-ways": { "there": there, "back": back } }), 600));
+        let flow = &outcome.summary.flows[0];
+        assert!(flow.completed && flow.measures.transfers == 2, "{there} {back}: {flow:?}");
+    }
+}
+
+#[test]
+fn a_call_beside_a_full_queue_has_a_lower_score() {
+    let narrow = |limit: &str| {
+        config(json!({ "rate": "1 Mbit/s", "propagation": "30 ms", "queue": { "limit": limit } }))
+    };
+    let score = |limit: &str| {
+        let mut spec = one(narrow(limit), json!({ "voip": {} }), 60);
+        spec.flows.push(flow("download", 0, 1, 2_000_000));
+        run(spec).summary.flows[0].measures.mos.expect("a call has a score")
+    };
+    let (short, long) = (score("5 packets"), score("30 packets"));
+    assert!(long < short && short < 4.5, "{short} {long}");
+    let alone = run(one(narrow("30 packets"), json!({ "voip": {} }), 60)).summary.flows.remove(0).measures;
+    assert_eq!(alone.frame_loss, Some(0.0));
+    assert!(
+        (4.1..4.3).contains(&alone.mos.unwrap()),
+        "170 ms, and a codec with an impairment of 5: {alone:?}"
+    );
+    let download = run(one(narrow("30 packets"), json!({ "web": {} }), 60)).summary.flows.remove(0).measures;
+    assert_eq!((download.r_factor, download.mos), (None, None));
+}
+
+#[test]
 fn with_fast_open_every_page_but_the_first_saves_a_round_trip() {
     let mut spec = one(roomy(), json!({ "web": { "size": "1000 bytes", "think": "1 s" } }), 10);
     spec.flows[0].sender = tcp(json!({ "fast_open": "server" }));

@@ -99,7 +99,7 @@ mod tests {
     fn packets_wait_for_their_connection_and_for_it_alone() {
         let (listening, first, second) = (end(2, 5001), end(1, 20_001), end(1, 20_002));
         let mut early = EarlyPackets::default();
-        assert!(!early.keep(&packet(first, listening)), "nothing is kept for an end that nobody named");
+        assert!(!early.keep(&packet(first, listening)), "nothing is kept for an end that was not named");
         early.watch(listening);
         assert!(early.keep(&packet(first, listening)) && early.keep(&packet(second, listening)));
         assert!(!early.keep(&packet(first, end(2, 5002))) && !early.keep(&[]));

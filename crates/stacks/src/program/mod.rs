@@ -87,7 +87,7 @@ impl Programs {
         did
     }
 
-    /// When a program is to be woken.
+    /// Time at which a program is to be woken.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.runners.values().map(Runner::poll_timeout).min().filter(|due| *due < Instant::NEVER)

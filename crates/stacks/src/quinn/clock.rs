@@ -1,11 +1,11 @@
-//! quinn's times: `std::time::Instant`s, of which we give it those that lie after one origin.
+//! quinn's times: `std::time::Instant`s, which we derive from one origin.
 
 use std::sync::OnceLock;
 use std::time::Duration as StdDuration;
 
 use units::Instant;
 
-/// The time of the run as quinn has it.
+/// The time of the run in quinn's type.
 pub(super) fn to_quinn(time: Instant) -> std::time::Instant {
     origin() + StdDuration::from_nanos(time.as_nanos())
 }
@@ -16,8 +16,8 @@ pub(super) fn from_quinn(time: std::time::Instant) -> Instant {
     Instant::from_nanos(u64::try_from(nanos).unwrap_or(Instant::NEVER.as_nanos()))
 }
 
-/// Where times are counted from. quinn only ever compares and subtracts times, so it does not matter which it is: a day
-/// from now, that there is something before it to subtract from.
+/// Origin of times. quinn only ever compares and subtracts times, so it does not matter which it is: a day from now,
+/// that there is something before it to subtract from.
 #[expect(
     clippy::disallowed_methods,
     reason = "std has no other way to make an Instant; differences alone are used, so no run depends on it"

@@ -1,25 +1,48 @@
-//! What quinn is configured with: its defaults, the host's choices, and random numbers of the run.
+//! Configuration of quinn: its defaults, the host's choices, and random numbers of the run.
 
 use std::sync::Arc;
 
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{
     ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig, TransportConfig, ValidationTokenConfig,
 };
 use rand::Rng;
 use units::Streams;
 
-use super::ID_LEN;
 use super::crypto::{NumberKey, Plain};
+use super::packet::ID_LEN;
 use super::watch::{SharedLog, Watched};
+use crate::quinn_settings::{QuinnCongestion, QuinnSettings};
 use crate::stack::Setup;
 
 /// quinn's defaults, with the controller that the host chose and a log.
 pub(super) fn transport_config(setup: &Setup, log: &SharedLog) -> TransportConfig {
     let mut config = TransportConfig::default();
-    let inner = setup.quinn.controllers();
+    let inner = controllers(&setup.quinn);
     config.congestion_controller_factory(Arc::new(Watched { inner, log: Arc::clone(log) }));
     config.enable_segmentation_offload(false);
     config
+}
+
+/// Factory of the congestion controllers that a host chose.
+///
+/// quinn's BBR draws the first place of its gain cycle from a generator of the machine's. Only the pacing rate that
+/// it reports depends on it: quinn paces by the window, and records here do not have that rate.
+fn controllers(settings: &QuinnSettings) -> Arc<dyn ControllerFactory + Send + Sync> {
+    macro_rules! with_window {
+        ($config:ty) => {{
+            let mut config = <$config>::default();
+            if let Some(window) = settings.initial_window {
+                config.initial_window(window.0);
+            }
+            Arc::new(config)
+        }};
+    }
+    match settings.congestion {
+        QuinnCongestion::Cubic => with_window!(CubicConfig),
+        QuinnCongestion::NewReno => with_window!(NewRenoConfig),
+        QuinnCongestion::Bbr => with_window!(BbrConfig),
+    }
 }
 
 pub(super) fn server_config(

@@ -1,4 +1,4 @@
-//! What stands in for TLS 1.3 and AEAD in quinn's packets: messages and tags of the usual sizes, and no secrets.
+//! Substitute for TLS 1.3 and AEAD in quinn's packets: messages and tags of the usual sizes, without secrets.
 //!
 //! quinn takes its cryptography from a trait, so this is its own way to do without. Nothing here is random, so a run
 //! repeats to the bit; nothing hides anything either, which no study of retransmissions needs. The handshake has the
@@ -30,10 +30,10 @@ struct Handshake {
     side: Side,
     /// Our transport parameters, as bytes.
     parameters: Vec<u8>,
-    /// What came of a message that is not whole.
+    /// Received part of an incomplete message.
     partial: Vec<u8>,
     peer: Option<Vec<u8>>,
-    /// What is to be written next.
+    /// Message to be written next.
     next: Step,
     is_done: bool,
     /// Whether this end has 0-RTT keys, and at a client whether the server took them.
@@ -43,7 +43,7 @@ struct Handshake {
     generation: u64,
 }
 
-/// What an end writes next, when its time has come.
+/// Messages of an end, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// The client's first message.
@@ -125,7 +125,7 @@ impl Handshake {
         Some((header[0], body))
     }
 
-    /// Acts on a message; whether it was one that belongs here.
+    /// Handles a message. Returns whether it belongs here.
     fn hear(&mut self, kind: u8, body: Vec<u8>) -> bool {
         match (self.side, kind) {
             (Side::Server, CLIENT_HELLO) => {
@@ -269,7 +269,7 @@ impl Session for Handshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
-/// Numbers of levels; 1-RTT keys go on from theirs, a generation at a time.
+/// Number of the levels; each generation of 1-RTT keys has the next number after them.
 const INITIAL: u64 = 0;
 const HANDSHAKE: u64 = 1;
 const RETRY: u64 = 2;

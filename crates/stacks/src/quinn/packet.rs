@@ -10,7 +10,6 @@ use quinn_proto::VarInt;
 use quinn_proto::coding::Codec;
 use quinn_proto::crypto::PacketKey;
 
-use super::ID_LEN;
 use super::crypto::Key;
 
 /// A 1-RTT packet.
@@ -18,7 +17,7 @@ use super::crypto::Key;
 pub(super) struct OneRtt {
     /// The first byte, and the connection ID.
     header: Vec<u8>,
-    /// What it is protected with.
+    /// Encryption level.
     pub(super) key: Key,
     pub(super) number: u64,
     /// The frames.
@@ -54,7 +53,7 @@ impl OneRtt {
         bytes.extend_from_slice(&self.number.to_be_bytes()[8 - number_len..]);
         let header_len = bytes.len();
         bytes.extend_from_slice(&self.payload);
-        // RFC 9001 §5.4.2: number and frames have four bytes at least, that there is a sample behind them.
+        // RFC 9001 §5.4.2: number and frames have at least four bytes, so that a sample follows them.
         bytes.resize(bytes.len().max(header_len - number_len + LEAST_LEN), PADDING);
         bytes.resize(bytes.len() + self.key.tag_len(), 0);
         PacketKey::encrypt(&self.key, self.number, &mut bytes, header_len);
@@ -62,7 +61,7 @@ impl OneRtt {
     }
 }
 
-/// Where the 1-RTT packet of a datagram begins, behind those with long headers (RFC 9000 §12.2).
+/// Position of the 1-RTT packet of a datagram, after the packets with long headers (RFC 9000 §12.2).
 pub(super) fn one_rtt_start(datagram: &[u8]) -> Option<usize> {
     let mut at = 0;
     while datagram.get(at)? & LONG_HEADER != 0 {
@@ -133,7 +132,7 @@ pub(super) struct Ack {
     pub(super) delay: u64,
     /// The packets that it acknowledges, the largest numbers first. There is one range at least.
     pub(super) ranges: Vec<RangeInclusive<u64>>,
-    /// How many packets have come with ECT(0), ECT(1) and CE.
+    /// Number of packets that arrived with ECT(0), ECT(1) and CE.
     pub(super) ecn: Option<[u64; 3]>,
 }
 
@@ -199,7 +198,7 @@ impl Ack {
     }
 }
 
-/// RFC 9000 §A.3: the number nearest to the expected one that ends in these bits.
+/// RFC 9000 §A.3: the number nearest to the expected number that ends in these bits.
 fn expand(truncated: u64, bits: u32, expected: u64) -> u64 {
     let (window, half) = (1 << bits, 1 << (bits - 1));
     let candidate = expected & !(window - 1) | truncated;
@@ -230,6 +229,9 @@ fn skip(rest: &mut &[u8], len: u64) -> Option<()> {
     *rest = rest.get(usize::try_from(len).ok()?..)?;
     Some(())
 }
+
+/// Length of connection IDs, as quinn's own generator makes them.
+pub(super) const ID_LEN: usize = 8;
 
 /// RFC 9000 §17.2, §17.3.1: bits of the first byte, and types of packets with long headers.
 const LONG_HEADER: u8 = 0x80;

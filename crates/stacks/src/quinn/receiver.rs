@@ -23,15 +23,15 @@ use super::packet::{Ack, Frames, IMMEDIATE_ACK, OneRtt, one_rtt_start};
 /// The layer at one connection.
 pub(super) struct Receiver {
     policy: Box<dyn AckPolicy>,
-    /// What the policy wants of ACKs.
+    /// ACKs that the policy requests.
     wanted: When,
     /// The number that quinn gave to each packet, by its number on the way; none of packets that the layer has added.
     sent: Vec<Option<u64>>,
-    /// Where quinn's own packets have got to.
+    /// Position of quinn's own packets.
     ours: Progress,
-    /// Where those of the peer have.
+    /// Position of the peer's packets.
     peers: Progress,
-    /// The packet after the last one that was acknowledged to the peer.
+    /// The packet after the last packet that was acknowledged to the peer.
     told: u64,
     /// The number after the largest that the peer has acknowledged.
     acknowledged: u64,
@@ -51,7 +51,7 @@ impl Receiver {
         })
     }
 
-    /// What quinn is to be given of a datagram that has arrived.
+    /// Part of an arrived datagram that is passed to quinn.
     pub(super) fn handle_datagram(&mut self, now: Instant, datagram: Vec<u8>) -> Vec<u8> {
         let Some(at) = one_rtt_start(&datagram) else { return datagram };
         let expected = self.peers.next;
@@ -78,7 +78,7 @@ impl Receiver {
         payload
     }
 
-    /// What is to be sent instead of a datagram of quinn's, in order.
+    /// Datagrams to send instead of a datagram of quinn's, in order.
     pub(super) fn handle_transmit(&mut self, datagram: Vec<u8>) -> Vec<Vec<u8>> {
         let Some(at) = one_rtt_start(&datagram) else { return vec![datagram] };
         let Some(packet) = self.ours.read(&datagram[at..]) else { return vec![datagram] };
@@ -119,7 +119,7 @@ impl Receiver {
         self.number(like, None, payload)
     }
 
-    /// A packet under the next number, which is quinn's packet `own`, or one that this layer adds.
+    /// A packet with the next number: quinn's packet `own`, or a packet that this layer adds.
     fn number(&mut self, like: &OneRtt, own: Option<u64>, payload: Vec<u8>) -> Vec<u8> {
         let number = self.sent.len() as u64;
         self.sent.push(own);
@@ -127,7 +127,7 @@ impl Receiver {
     }
 }
 
-/// How far the 1-RTT packets of one end have got.
+/// Progress of the 1-RTT packets of one end.
 struct Progress {
     side: Side,
     /// The number after the largest.
@@ -141,7 +141,7 @@ impl Progress {
         Self { side, next: 0, generation: 0 }
     }
 
-    /// Reads the next packet, or an earlier one that comes late.
+    /// Reads the next packet, or an earlier packet that arrives late.
     fn read(&mut self, bytes: &[u8]) -> Option<OneRtt> {
         let Self { side, next, generation } = *self;
         let generations = [generation, generation + 1, generation.saturating_sub(1)];
@@ -152,7 +152,7 @@ impl Progress {
     }
 }
 
-/// What replaces an ACK of quinn's: packets before its own, the frame in its own, packets after it.
+/// Replacement of an ACK of quinn's: packets before its own, the frame in its own, and packets after it.
 struct Answer {
     before: Vec<Ack>,
     ack: Ack,

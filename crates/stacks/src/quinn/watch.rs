@@ -1,5 +1,5 @@
-//! What quinn decides, seen from the places where it tells: its congestion controller, which is asked through a trait,
-//! and its log, the only place where a probe timeout shows.
+//! Decisions of quinn, as far as they are visible: in its congestion controller, which is asked through a trait, and
+//! its log, the only place where a probe timeout shows.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -16,7 +16,7 @@ use workload::ObservedRecord;
 
 use super::clock;
 
-/// What a controller was told and answered.
+/// Inputs and answers of a controller.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     /// Whether rows are kept.

@@ -15,7 +15,7 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Into how many ACKs a segment's is divided. Each acknowledges a byte at least.
+    /// Number of ACKs for a segment. Each acknowledges at least one byte.
     pub parts: NonZeroU32,
 }
 

@@ -51,7 +51,7 @@ impl AckPolicy for Bsd {
 impl Parameters {
     fn check(&self) -> Result<(), ParameterError> {
         if self.beat.is_zero() {
-            return Err(refusal("beat is 0 s, and the clock would stand still", "BSD has \"200 ms\""));
+            return Err(refusal("beat is 0 s, and the clock would never advance", "BSD has \"200 ms\""));
         }
         Ok(())
     }

@@ -14,12 +14,12 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The longest wait. RFC 5681 §4.2: under 500 ms; most stacks take 200 ms, so do we.
+    /// Maximum delay of an ACK. RFC 5681 §4.2: under 500 ms; most stacks use 200 ms, the default.
     pub timeout: Duration,
-    /// How many full-sized segments wait at the most. RFC 5681 §4.2: 2. More is an ACK for every n-th
+    /// Maximum number of full-sized segments without an ACK. RFC 5681 §4.2: 2. More is an ACK for every n-th
     /// segment by the receiver alone, who knows nothing of the sender's window; see `poll` for one who does.
     pub every: Segments,
-    /// How many segments at the start are acknowledged at once. The standard knows none.
+    /// Number of segments at the start that are acknowledged at once. The standard has none.
     pub quick: Segments,
 }
 

@@ -15,7 +15,7 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How many duplicates follow each ACK: at least 3 to set off a fast retransmit.
+    /// Number of duplicates after each ACK: at least 3 to start a fast retransmit.
     pub copies: NonZeroU32,
 }
 

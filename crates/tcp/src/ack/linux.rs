@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::text::{Segments, write_duration};
 use units::{Bytes, Duration, Instant};
 
-use super::{AckPolicy, Data, When};
+use super::{AckPolicy, Data, Traits, When};
 use crate::reassembly::Arrival;
 use registry::{Algorithm, Checked, ParameterError, refusal};
 
@@ -20,16 +20,16 @@ pub struct Parameters {
     /// The longest wait: 200 ms (`TCP_DELACK_MAX`). None is longer than a round trip, unless that is below the
     /// shortest.
     pub max: Duration,
-    /// How many ACKs go out at once at the start, after an idle time and after a segment that came twice: 16
+    /// Number of ACKs that are sent at once at the start, after an idle time and after a segment that came twice: 16
     /// (`TCP_MAX_QUICKACKS`).
     pub quick: Segments,
     /// An idle time as long begins a transfer anew. The kernel takes its retransmission timer: 200 ms and a round trip.
     pub idle: Duration,
-    /// How many duplicate ACKs go out at once when a gap appears: 3 (`TCP_FASTRETRANS_THRESH`).
+    /// Number of duplicate ACKs that are sent at once when a gap appears: 3 (`TCP_FASTRETRANS_THRESH`).
     pub duplicates: u32,
-    /// How many duplicate ACKs one may stand for after that: 44 (`tcp_comp_sack_nr`).
+    /// Number of duplicate ACKs that one ACK may replace after that: 44 (`tcp_comp_sack_nr`).
     pub compressed: u32,
-    /// How long it may wait: 1 ms (`tcp_comp_sack_delay_ns`), and no longer than a twentieth of the round trip.
+    /// Maximum delay of such an ACK: 1 ms (`tcp_comp_sack_delay_ns`), and no longer than a twentieth of the round trip.
     pub compression: Duration,
 }
 
@@ -56,14 +56,16 @@ struct Linux {
     /// The present wait (`ato`).
     wait: Duration,
     last_arrival: Option<Instant>,
+    /// The user replies to what arrives, so that its data will carry the ACKs (`inet_csk_in_pingpong_mode`).
+    replies: bool,
     waiting: Bytes,
     /// ACKs that go out at once yet (`icsk_ack.quick`).
     quick: u64,
-    /// Duplicate ACKs that the present gap has drawn at once (`dup_ack_counter`), and those that wait to be sent as one
-    /// (`compressed_ack`).
+    /// Number of duplicate ACKs that the present gap has caused at once (`dup_ack_counter`), and of duplicates that
+    /// wait to be sent as one (`compressed_ack`).
     duplicates: u32,
     compressed: u32,
-    /// How many wait from the next ACK on.
+    /// Number of duplicates that wait from the next ACK on.
     left: u32,
 }
 
@@ -74,6 +76,7 @@ impl Linux {
             parameters,
             wait,
             last_arrival: None,
+            replies: false,
             waiting: Bytes::ZERO,
             quick,
             duplicates: 0,
@@ -131,17 +134,50 @@ impl AckPolicy for Linux {
             Arrival::Duplicate => {
                 self.quick = self.quick.max(self.parameters.quick.0);
                 self.wait = self.parameters.min;
+                self.replies = false;
                 return When::Now;
             }
             _ => self.duplicates = 0,
         }
         let urgent = data.around_a_gap() || self.waiting > data.full;
-        if urgent || self.quick > 0 { When::Now } else { When::Within(self.delay(data)) }
+        if urgent || (self.quick > 0 && !self.replies) { When::Now } else { When::Within(self.delay(data)) }
     }
 
     /// `tcp_grow_window`: the sender hears of it at once.
     fn on_window_opened(&mut self) {
         self.quick |= 1;
+    }
+
+    /// `tcp_event_data_sent`: a reply, if it follows the last data within the present wait.
+    fn on_data_sent(&mut self, now: Instant) {
+        self.replies |= self.last_arrival.is_some_and(|last| now.saturating_since(last) < self.wait);
+    }
+
+    /// `tcp_fastopen_add_skb`.
+    fn on_syn_data(&mut self) {
+        self.last_arrival = None;
+    }
+
+    /// `tcp_rcv_synsent_state_process`, where a write is pending.
+    fn on_reply_expected(&mut self, now: Instant) {
+        self.last_arrival = Some(now);
+    }
+
+    /// `tcp_delack_timer_handler`.
+    fn on_wait_over(&mut self) {
+        if std::mem::take(&mut self.replies) {
+            self.wait = self.parameters.min;
+        }
+    }
+
+    /// `tcp_fin`: the program is expected to close too. Before any data the wait is 0.
+    fn on_fin(&mut self) -> When {
+        self.replies = true;
+        if self.last_arrival.is_some() { When::Within(self.wait.min(self.parameters.max)) } else { When::Now }
+    }
+
+    fn traits(&self) -> Traits {
+        Traits { observes_replies: true, ..Traits::default() }
     }
 
     fn on_ack_sent(&mut self) {
@@ -235,5 +271,28 @@ mod tests {
             assert_eq!(policy.on_data(&scattered), When::Now);
             policy.on_ack_sent();
         }
+    }
+
+    #[test]
+    fn between_request_and_reply_acks_wait_for_data_until_a_wait_is_over() {
+        let mut policy = Linux::new(Parameters::default());
+        let at = |millis: u64| Instant::START + Duration::from_millis(millis);
+        policy.on_data_sent(at(0));
+        assert_eq!(tell(&mut policy, 10, Arrival::InOrder), When::Now, "nothing was asked before");
+        policy.on_data_sent(at(60));
+        assert_eq!(tell(&mut policy, 100, Arrival::InOrder), When::Now, "that was too late for a reply");
+        policy.on_data_sent(at(110));
+        assert_ne!(tell(&mut policy, 150, Arrival::InOrder), When::Now);
+        policy.on_ack_sent();
+        policy.on_wait_over();
+        assert_eq!(tell(&mut policy, 160, Arrival::InOrder), When::Now);
+    }
+
+    #[test]
+    fn the_ack_of_a_fin_waits_only_after_data() {
+        let mut policy = Linux::new(Parameters::default());
+        assert_eq!(policy.on_fin(), When::Now);
+        tell(&mut policy, 0, Arrival::InOrder);
+        assert_eq!(policy.on_fin(), When::Within(Duration::from_millis(40)));
     }
 }

@@ -22,7 +22,7 @@ pub struct Parameters {
     pub min: Duration,
     /// The longest wait: 200 ms (`TCP_DELACK_MAX`), the threshold that papers quote.
     pub max: Duration,
-    /// How many segments are acknowledged at once at the start. The kernel takes up to 16, by the window;
+    /// Number of segments that are acknowledged at once at the start. The kernel takes up to 16, by the window;
     /// Sarolahti 2000, Table 48: 2.
     pub quick: Segments,
     /// Segments acknowledged at once after a segment that arrived out of order or twice: 16 (`TCP_MAX_QUICKACKS`).

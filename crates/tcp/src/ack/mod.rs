@@ -1,4 +1,4 @@
-//! When the receiver acknowledges.
+//! Acknowledgment policies: the times at which a receiver acknowledges.
 //!
 //! A policy sees each segment with data that arrives and says how long its acknowledgment may wait. The
 //! endpoint does the rest: any segment that goes out carries the acknowledgment and ends the wait.
@@ -18,6 +18,8 @@ algorithms! {
     linux_2000,
     linux,
     polled,
+    per_round_trip,
+    inter_arrival,
     bsd,
     taba,
     ack_division,
@@ -36,6 +38,23 @@ pub trait AckPolicy: std::fmt::Debug + Send {
 
     /// An acknowledgment went out, alone or with data.
     fn on_ack_sent(&mut self);
+
+    /// Data of ours went out; asked where [`Traits::observes_replies`].
+    fn on_data_sent(&mut self, _now: Instant) {}
+
+    /// The data that have arrived came with the peer's SYN: the times of later ones are not compared with theirs.
+    fn on_syn_data(&mut self) {}
+
+    /// The handshake is done, and data of ours follow at once.
+    fn on_reply_expected(&mut self, _now: Instant) {}
+
+    /// The wait for a segment that could carry the acknowledgment is over.
+    fn on_wait_over(&mut self) {}
+
+    /// The peer's FIN arrived, alone, in order and first.
+    fn on_fin(&mut self) -> When {
+        When::Now
+    }
 
     /// The constants of the policy with its parameters.
     fn traits(&self) -> Traits {
@@ -56,6 +75,8 @@ pub struct Traits {
     /// It breaks the rules on purpose, to make a sender faster than its path permits (Savage et al. 1999): for tests
     /// and studies of the defences.
     pub misbehaves: bool,
+    /// It waits for replies of the user, and so observes the data that are sent.
+    pub observes_replies: bool,
 }
 
 /// For a connection whose peer does not poll.
@@ -67,11 +88,11 @@ pub fn without_polls() -> Box<dyn AckPolicy> {
 /// A segment with data, as the policy sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
-    /// When it came.
+    /// Time of arrival.
     pub now: Instant,
-    /// How many bytes it brought.
+    /// Number of bytes in it.
     pub len: Bytes,
-    /// What it did to the stream.
+    /// Its effect on the stream.
     pub arrival: Arrival,
     /// Whether something still waits beyond a gap.
     pub gap: bool,
@@ -93,7 +114,7 @@ impl Data {
     }
 }
 
-/// How long an acknowledgment may wait.
+/// Maximum delay of an acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Not at all.
@@ -112,7 +133,7 @@ pub enum Series {
         /// How many.
         parts: u32,
     },
-    /// The one that is due, and `copies` copies of it.
+    /// The ACK that is due, and `copies` copies of it.
     Repeated {
         /// How many.
         copies: u32,

@@ -14,7 +14,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How many full-sized segments each ACK is ahead of what has arrived.
+    /// Number of full-sized segments that each ACK acknowledges beyond the data that have arrived.
     pub ahead: Segments,
 }
 

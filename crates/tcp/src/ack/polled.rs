@@ -14,7 +14,7 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The longest wait for a poll. Landström 2008 §6.4.1: 100 ms, with values up to 1 s tried.
+    /// Maximum time to wait for a poll. Landström 2008 §6.4.1: 100 ms, with values up to 1 s tried.
     pub timeout: Duration,
 }
 

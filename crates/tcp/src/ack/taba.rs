@@ -23,17 +23,17 @@ pub struct Parameters {
     /// document it is a number in the proc file system, which may change at any time. Before the first stage, and
     /// with 0 or 1 part, the receiver is a common one.
     pub factor: Vec<Stage>,
-    /// When segments are acknowledged so.
+    /// Condition for several ACKs.
     pub amplifies: Amplifies,
-    /// How many gaps make a block. Cheskis 2006 §2.4: 20.
+    /// Number of gaps in a block. Cheskis 2006 §2.4: 20.
     #[schemars(range(min = 2))]
     pub block: Segments,
-    /// What is smoothed as the round trip.
+    /// Sample that is smoothed as the round trip.
     pub sample: Sampled,
-    /// How much of the smoothed round trip stays with each sample. Cheskis 2006 §2.4: 7/8.
+    /// Weight of the earlier smoothed round trip at each sample. Cheskis 2006 §2.4: 7/8.
     pub alpha: f64,
-    /// Which share of the round trip the greatest gap of a block must reach in slow start; and two gaps are
-    /// about the same if the lesser reaches this share of the greater. Cheskis 2006 §2.4: 0.6.
+    /// Share of the round trip that the largest gap of a block must reach in slow start; also, two gaps are about the
+    /// same if the lesser reaches this share of the greater. Cheskis 2006 §2.4: 0.6.
     pub beta: f64,
     /// Meaning of a missing segment for the state of the sender.
     pub missing: Missing,
@@ -51,11 +51,11 @@ pub struct Stage {
     /// Segments with data that came before it.
     #[serde(default)]
     pub after: Segments,
-    /// Number of ACKs for a segment; each acknowledges a byte at least.
+    /// Number of ACKs for a segment; each acknowledges at least one byte.
     pub parts: u32,
 }
 
-/// When segments are acknowledged by several ACKs.
+/// Condition under which segments are acknowledged by several ACKs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amplifies {
@@ -66,11 +66,11 @@ pub enum Amplifies {
     Always,
 }
 
-/// What the detector takes for a sample of the round trip. The document has "sample" and no more.
+/// Sample of the round trip that the detector uses. The document only says "sample".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampled {
-    /// What the endpoint knows of it, with each segment: by echoed clocks, or from the handshake.
+    /// The endpoint's estimate at each segment: from echoed timestamps, or from the handshake.
     #[default]
     RoundTrip,
     /// The greatest gap of each block: what a receiver that goes by gaps alone sees of a round trip in slow start.
@@ -95,7 +95,7 @@ pub enum Missing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Otherwise {
-    /// That of Linux, which the document's client was.
+    /// Delayed ACKs of Linux, which the document's client used.
     #[default]
     #[serde(rename = "linux-2000")]
     Linux2000,
@@ -267,7 +267,7 @@ impl Detector {
     }
 }
 
-/// Linux 2.4 opens with as many quick ACKs as half the window has segments, 16 at the most (`TCP_MAX_QUICKACKS`).
+/// Linux 2.4 opens with as many quick ACKs as half the window has segments, at most 16 (`TCP_MAX_QUICKACKS`).
 const QUICK: Segments = Segments(16);
 
 /// This policy in the registry.

@@ -21,33 +21,33 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// Segments that a round trip of congestion avoidance adds; without it 3β/(2 − β).
     pub alpha: Option<f64>,
-    /// The part that a loss takes off.
+    /// Fraction of the window that a loss removes.
     pub(super) beta: Proportion,
-    /// The part that a loss takes off in slow start, which may have doubled the window beyond what the path holds,
-    /// and that a timeout takes off; without it β, and 1/2 at least (Landström 2008 §6.4.4 has β = 2/7 after the
+    /// Fraction that a loss removes in slow start, which may have doubled the window beyond what the path holds,
+    /// and that a timeout removes. Default: β, but at least 1/2 (Landström 2008 §6.4.4 has β = 2/7 after the
     /// first slow start; ns-2, in which it ran, halves in any slow start and on any timeout).
     pub(super) slow_start_beta: Option<Proportion>,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     pub increase: Increase,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     #[serde(alias = "halves")]
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
     /// Whether a window equal to the threshold still grows as in slow start.
     pub slow_start_when_equal: bool,
     /// Whether every timeout reduces the threshold, as in BSD and ns-2, and not only the first of a segment (RFC 5681
     /// §3.1).
     pub every_timeout_reduces: bool,
-    /// How slow start counts.
+    /// Counting in slow start.
     pub slow_start_counts: Counts,
 }
 
-/// How slow start counts.
+/// Counting in slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
-    /// What an ACK acknowledges, up to a segment (RFC 5681 equation 2).
+    /// The acknowledged bytes, up to a segment (RFC 5681 equation 2).
     #[default]
     Bytes,
     /// A segment for each ACK of new data, however little it acknowledges (RFC 2581 §3.1): receivers that

@@ -19,23 +19,24 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What a loss leaves. Linux: 819/1024, the 0.8 of Xu et al. 2004 (whose β is what a loss takes).
+    /// Fraction of the window that remains after a loss. Linux: 819/1024, the 0.8 of Xu et al. 2004 (whose β is what a
+    /// loss takes).
     pub(super) beta: Proportion,
-    /// The most segments that a round trip adds, `S_max`. Linux: 16; Xu et al. 2004 §IV: 32.
+    /// Maximum number of segments that a round trip adds, `S_max`. Linux: 16; Xu et al. 2004 §IV: 32.
     pub max_increment: Segments,
-    /// Up to this window it is a standard TCP. Linux and Xu et al. 2004 §IV: 14 segments.
+    /// Window up to which growth is that of a standard TCP. Linux and Xu et al. 2004 §IV: 14 segments.
     pub low_window: Segments,
     /// Round trips that the last steps to the maximum, and the first beyond it, take for B segments. Linux: 20.
     #[schemars(range(min = 1, max = 1000))]
     pub smooth_part: u32,
     /// Whether a flow that loses below its last maximum makes room for others (Xu et al. 2004 §III-C).
     pub fast_convergence: bool,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 
@@ -115,7 +116,7 @@ impl Policy for Bic {
 
     fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let kept = self.ssthresh_on_loss(window, event);
-        // Linux (`bictcp_state`): the maximum of before says nothing any more.
+        // Linux (`bictcp_state`): the former maximum is no longer valid.
         self.last_max = 0.0;
         kept
     }
@@ -166,7 +167,9 @@ mod tests {
     #[test]
     fn the_increment_is_a_quarter_of_the_distance_to_the_maximum_but_sixteen_at_most() {
         let bic = searching_for(1000.0);
-        for (w, more) in [(800.0, 16.0), (936.0, 16.0), (960.0, 10.0), (992.0, 2.0), (998.0, 0.2)] {
+        for (w, more) in
+            [(800.0, 16.0), (936.0, 16.0), (960.0, 10.0), (992.0, 2.0), (996.0, 0.2), (998.0, 0.2)]
+        {
             assert_eq!(bic.increment(w), more, "from {w}");
         }
     }

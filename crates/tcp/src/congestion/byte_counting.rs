@@ -20,9 +20,9 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// L: the most that one ACK opens the window by in slow start. 2 segments (RFC 3465 §2.2).
+    /// L: the maximum growth of the window for one ACK in slow start. 2 segments (RFC 3465 §2.2).
     pub(super) limit: Limit,
-    /// What limits the slow start that follows a timeout.
+    /// Limit of the slow start that follows a timeout.
     pub after_timeout: LimitAfterTimeout,
     /// The algorithm below.
     pub(super) over: Over,
@@ -72,9 +72,9 @@ pub enum LimitAfterTimeout {
     /// One segment (RFC 3465 §2.3): the ACK of a retransmission may acknowledge much that was received before.
     #[default]
     OneSegment,
-    /// L, but no more than the window (Landström 2008 chapter 6): an ACK doubles it at most.
+    /// L, but no more than the window (Landström 2008 chapter 6): an ACK at most doubles it.
     Window,
-    /// L as ever.
+    /// The usual L.
     Limit,
 }
 

@@ -22,7 +22,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What a delay leaves. Linux (`backoff_beta`): √½; Hayes and Armitage 2011: 0.7.
+    /// Fraction of the window that remains after a delay. Linux (`backoff_beta`): √½; Hayes and Armitage 2011: 0.7.
     pub(super) beta: Proportion,
     /// G: the smoothed gradient at which it backs off with a probability of 1 − 1/e. Hayes and Armitage 2011 §4: 3 ms;
     /// Linux has 1000/(42·8).
@@ -34,9 +34,9 @@ pub struct Parameters {
     pub ineffectual: u32,
     /// Whether a loss halves the shadow window, to coexist with flows that go by losses.
     pub shadow: bool,
-    /// What a loss halves.
+    /// Base that a loss halves.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 
@@ -63,7 +63,7 @@ struct Cdg {
     last: Option<[f64; 2]>,
     /// The latest gradients of both, in seconds.
     gradients: Vec<[f64; 2]>,
-    /// Where the next gradient goes.
+    /// Index of the next gradient.
     place: usize,
     /// Back-offs since a gradient fell.
     backoffs: u32,

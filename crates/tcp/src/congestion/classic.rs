@@ -1,5 +1,5 @@
-//! What AIMD, Westwood+, HighSpeed TCP, BIC, H-TCP and many others have in common: slow start as in RFC 5681, α
-//! segments a round trip in congestion avoidance, a new threshold on a loss. They differ in their [`Policy`].
+//! The common part of AIMD, Westwood+, HighSpeed TCP, BIC, H-TCP and many others: slow start as in RFC 5681, α segments
+//! a round trip in congestion avoidance, a new threshold on a loss. They differ in their [`Policy`].
 
 use units::Bytes;
 

@@ -1,5 +1,6 @@
 //! Compound TCP (Tan, Song, Zhang and Sridharan 2006, draft-sridharan-tcpm-ctcp-02): the window is the sum of Reno's
-//! and of a delay window, which grows with a power of the whole while few segments wait and shrinks by those that do.
+//! and of a delay window, which grows with a power of the whole window while few segments wait, and shrinks by the
+//! number of waiting segments.
 //!
 //! So it is fast on an empty path and no worse than Reno on a full one. w(p) is 0.26·p^(−0.8), that of α = 1/8, β = 1/2
 //! and k = 3/4.
@@ -21,19 +22,19 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// The factor of the increase: a round trip adds α·w^k segments. 1/8.
     pub(super) alpha: Proportion,
-    /// What a loss takes off the whole window. 1/2.
+    /// Fraction of the whole window that a loss removes. 1/2.
     pub(super) beta: Proportion,
     /// The exponent of the increase. 3/4.
     pub(super) k: Proportion,
     /// γ: segments in queues on the path from which the delay window shrinks: 30 (draft-sridharan-tcpm-ctcp-02).
     pub gamma: Segments,
-    /// What is taken off the delay window for each of them, ζ. 1.
+    /// Reduction of the delay window for each of these segments, ζ. Default: 1.
     pub zeta: f64,
     /// Below this window there is no delay window. 38 segments, as in HighSpeed TCP (draft §3.6; RFC 3649).
     pub low_window: Segments,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 
@@ -94,7 +95,7 @@ impl Compound {
         self.dwnd = Bytes((next * smss.0 as f64) as u64);
     }
 
-    /// Segments that a round trip adds to the delay window; Reno's has the one that is taken off.
+    /// Segments that a round trip adds to the delay window; the one subtracted is added by Reno's window.
     fn increase(&self, w: f64) -> f64 {
         (self.parameters.alpha.0 * libm::pow(w, self.parameters.k.0) - 1.0).max(0.0)
     }

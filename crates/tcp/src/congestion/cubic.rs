@@ -16,20 +16,20 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What a loss leaves. RFC 9438 §4.6: 0.7.
+    /// Fraction of the window that remains after a loss. RFC 9438 §4.6: 0.7.
     pub(super) beta: Proportion,
-    /// What that is a part of. RFC 9438 §4.6 says FlightSize, and that a sender may take cwnd where it bounds its
+    /// Base of this fraction. RFC 9438 §4.6 says FlightSize, and that a sender may take cwnd where it bounds its
     /// growth by what it has in flight, as Linux does.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
-    /// How steep the cubic function is, in segments per s³. RFC 9438 §5: 0.4.
+    /// Steepness of the cubic function, in segments per s³. RFC 9438 §5: 0.4.
     #[schemars(range(min = 0.001, max = 100.0))]
     pub c: f64,
     /// Whether a flow that loses below its last maximum makes room for others (RFC 9438 §4.7).
     pub fast_convergence: bool,
-    /// What each segment acknowledged in congestion avoidance opens at the least, in segments, while no loss has shown
-    /// a maximum: nothing in RFC 9438; 0.05 in Linux, 5 % in a round trip (`bictcp_update`).
+    /// Minimum growth for each segment acknowledged in congestion avoidance, in segments, while no loss has shown a
+    /// maximum: nothing in RFC 9438; 0.05 in Linux, 5 % in a round trip (`bictcp_update`).
     #[schemars(range(min = 0.0, max = 0.5))]
     pub growth_before_loss: f64,
 }
@@ -48,7 +48,8 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// RFC 9438 §4.3: the segments a round trip by which a TCP that keeps β is as fast as one that halves.
+    /// RFC 9438 §4.3: the increase, in segments per round trip, with which a TCP that keeps β is as fast as a TCP that
+    /// halves its window.
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta.0) / (1.0 + self.beta.0)
     }
@@ -57,11 +58,11 @@ impl Parameters {
 /// A stage of congestion avoidance (RFC 9438 §4.1.2).
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// When it began, without the times in which the application did not fill the window (§5.8).
+    /// Time at which it began, without the times in which the application did not fill the window (§5.8).
     began: Instant,
-    /// When the function reaches `w_max`, in seconds from then.
+    /// Time at which the function reaches `w_max`, in seconds from then.
     k: f64,
-    /// What the function is flat around.
+    /// Plateau of the function.
     w_max: f64,
     /// The window of a standard TCP in its place.
     w_est: f64,
@@ -84,11 +85,11 @@ struct Cubic {
     /// The smoothed round trip.
     srtt: Option<Duration>,
     last_ack: Instant,
-    /// What the last reduction changed, if it was one in error (§4.9).
+    /// State before the last reduction, in case it was in error (§4.9).
     prior: Option<PriorState>,
 }
 
-/// What a reduction in error is to give back besides the windows.
+/// State to restore after a reduction in error, in addition to the windows.
 #[derive(Clone, Copy, Debug)]
 struct PriorState {
     ssthresh: Bytes,
@@ -432,7 +433,7 @@ mod tests {
         let idle = Instant::START + Duration::from_secs(50);
         cubic.on_ack(&AckSample { now: idle, ..ack_sample(SMSS, SMSS * 2) });
         assert_eq!(cubic.cwnd(), window);
-        assert_eq!(cubic.epoch.expect("it goes on").began, idle);
+        assert_eq!(cubic.epoch.expect("it continues").began, idle);
     }
 
     #[test]
@@ -442,7 +443,7 @@ mod tests {
         let (cwnd, ssthresh, epoch) = (cubic.cwnd(), cubic.ssthresh(), cubic.epoch.expect("it has begun"));
         cubic.on_timeout(&timeout(cwnd, false));
         cubic.on_restore(cwnd, ssthresh);
-        let restored = cubic.epoch.expect("the curve goes on");
+        let restored = cubic.epoch.expect("the curve continues");
         assert_eq!((restored.k, restored.w_max, restored.began), (epoch.k, epoch.w_max, epoch.began));
         assert_eq!(cubic.w_max, 100.0);
     }

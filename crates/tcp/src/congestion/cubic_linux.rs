@@ -1,4 +1,4 @@
-//! CUBIC as Linux has it (`tcp_cubic.c`): whole segments, a count of acknowledged segments for each further one, and
+//! CUBIC as in Linux (`tcp_cubic.c`): whole segments, a count of acknowledged segments for each further one, and
 //! the rules that RFC 9438 does not have.
 //!
 //! Beside `cubic`: until a loss shows the window of the path, congestion avoidance adds a segment for every twenty that
@@ -17,7 +17,7 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What a loss takes its part of; Linux takes cwnd, since it bounds its growth by what is in flight.
+    /// Base of the reduction after a loss; Linux uses cwnd, since it bounds its growth by what is in flight.
     pub reduction_of: ReductionOf,
     /// Whether a flow that loses below its last maximum makes room for others (`fast_convergence`).
     pub fast_convergence: bool,
@@ -43,7 +43,7 @@ struct CubicLinux {
     /// timeout (`last_max_cwnd`).
     last_max: u64,
     epoch: Option<Epoch>,
-    /// When a segment was last sent: idle times do not count.
+    /// Time at which a segment was last sent: idle times do not count.
     last_sent: Option<Instant>,
 }
 
@@ -51,12 +51,12 @@ struct CubicLinux {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     began: Instant,
-    /// When the function reaches `origin` (`bic_K`).
+    /// Time at which the function reaches `origin` (`bic_K`).
     k: f64,
     origin: u64,
-    /// When the target was last looked up, and for which window (`last_time`, `last_cwnd`).
+    /// Time at which the target was last looked up, and for which window (`last_time`, `last_cwnd`).
     looked_up: Option<(Instant, u64)>,
-    /// How many segments are to be acknowledged for the next one (`cnt`).
+    /// Number of segments to acknowledge before the window grows by one (`cnt`).
     every: u64,
     /// The window of a standard TCP in its place, and what was acknowledged towards its next segment (`tcp_cwnd`,
     /// `ack_cnt`).
@@ -81,7 +81,7 @@ impl CubicLinux {
         Epoch { began: now, k, origin: cwnd + below, looked_up: None, every: 1, standard: cwnd, acked: 0 }
     }
 
-    /// How many segments are to be acknowledged for the next one (`bictcp_update`).
+    /// Number of segments to acknowledge before the window grows by one (`bictcp_update`).
     fn update(&mut self, now: Instant, cwnd: u64, acked: u64) -> u64 {
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin(now, cwnd));
         epoch.acked += acked;
@@ -217,7 +217,7 @@ const UNIT: u64 = 1024;
 const BETA: u64 = 717;
 /// C, by `bic_scale`: 41 · 10 / 1024.
 const SCALE: f64 = 410.0 / 1024.0;
-/// How long a target counts for the same window (`HZ / 32`).
+/// Lifetime of a target for the same window (`HZ / 32`).
 const LOOK_UP: Duration = Duration::from_nanos(1_000_000_000 / 32);
 /// A window does not grow by more than half in a round trip (`max(ca->cnt, 2U)`).
 const LEAST_COUNT: u64 = 2;

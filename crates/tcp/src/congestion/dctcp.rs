@@ -20,17 +20,17 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How much a window of data moves the average: g, 1/16 (RFC 8257 §4.2).
+    /// Weight g of a window of data in the average: 1/16 (RFC 8257 §4.2).
     gain: Proportion,
     /// The average at first, between 0 and 1: 1, so that the first mark halves (RFC 8257 §3.3).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub initial_alpha: f64,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss halves.
+    /// Base that a loss halves.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 

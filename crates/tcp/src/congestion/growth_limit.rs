@@ -19,7 +19,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// The window up to which each ACK opens it. Cheskis 2006, Table 3.2: 18 segments.
     pub beyond: SegmentsOrBytes,
-    /// Of how many ACKs one counts beyond it. Cheskis 2006, Table 3.2: 3.
+    /// Number of ACKs of which one counts above that window. Cheskis 2006, Table 3.2: 3.
     pub one_of: u32,
     /// The algorithm below.
     pub(super) over: Over,
@@ -70,7 +70,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
     "growth-limit",
-    "slow start beyond 18 segments counts one ACK of three; over another algorithm",
+    "slow start counts one ACK in three above 18 segments; over another algorithm",
     "Cheskis 2006 §3.1.2",
     &Checked(Parameters::check, |parameters: &Parameters| {
         let Parameters { beyond, one_of, .. } = *parameters;

@@ -24,12 +24,12 @@ pub struct Parameters {
     /// Whether a loss leaves half where the throughput before it differs by more than a fifth from that before the loss
     /// before (draft §4; Linux `use_bandwidth_switch`).
     pub bandwidth_switch: bool,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 
@@ -48,9 +48,9 @@ impl Default for Parameters {
 #[derive(Clone, Debug)]
 struct HTcp {
     parameters: Parameters,
-    /// When the last loss was found, or the connection's first ACK came.
+    /// Time at which the last loss was found, or the connection's first ACK arrived.
     last_congestion: Option<Instant>,
-    /// What the last loss left.
+    /// Fraction that remained after the last loss.
     beta: f64,
     least_rtt: Option<Duration>,
     /// The longest smoothed round trip of late: what a full queue makes of it.
@@ -61,7 +61,7 @@ struct HTcp {
     prior_throughput: f64,
     /// Whether the last loss found the throughput as it was (draft §4): only then does the next adapt.
     is_steady: bool,
-    /// What the last loss changed, if it was one in error.
+    /// State before the last loss, in case it was spurious.
     prior: Option<(Instant, Duration, f64)>,
 }
 
@@ -211,7 +211,7 @@ const LEAST_RTT: Duration = Duration::from_millis(10);
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
     "h-tcp",
-    "H-TCP: the window grows the faster the longer no loss has come",
+    "H-TCP: the window grows faster with the time since the last loss",
     "Leith and Shorten 2004, draft-leith-tcp-htcp-06; Linux net/ipv4/tcp_htcp.c",
     &Build(|parameters: &Parameters| {
         Box::new(Classic::new(HTcp::new(parameters.clone()), parameters.increase))

@@ -18,9 +18,9 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     pub increase: Increase,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     #[serde(alias = "halves")]
     pub reduction_of: ReductionOf,
 }
@@ -90,7 +90,7 @@ const LOW_WINDOW: f64 = 38.0;
 const HIGH_WINDOW: f64 = 83_000.0;
 /// `High_Decrease`: what a loss takes off a window of `High_Window`.
 const HIGH_DECREASE: f64 = 0.1;
-/// What a loss takes off up to `Low_Window`, as from a standard TCP.
+/// Reduction by a loss up to `Low_Window`, as from a standard TCP.
 const HIGH_PROPORTION: f64 = 0.5;
 const RESPONSE: f64 = 0.078;
 const RESPONSE_POWER: f64 = 1.2;

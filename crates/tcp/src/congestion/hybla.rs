@@ -20,12 +20,12 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// RTT₀, the round trip of the connection to be equalled. Caini and Firrincieli 2004 §4 and Linux (`rtt0`): 25 ms.
     pub reference_rtt: Duration,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss halves.
+    /// Base that a loss halves.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 

@@ -1,4 +1,4 @@
-//! HyStart as Linux has it (Ha and Rhee 2011; `tcp_cubic.c`): slow start ends before it loses, where the round trip has
+//! HyStart as in Linux (Ha and Rhee 2011; `tcp_cubic.c`): slow start ends before it loses, where the round trip has
 //! grown or where the ACKs of a round trip have arrived for longer than an empty path takes, so that they must have
 //! queued.
 //!
@@ -20,11 +20,12 @@ pub struct Parameters {
     /// Whether slow start ends where the shortest round trip of eight ACKs has grown by an eighth
     /// (`hystart_detect` & 2).
     pub delay: bool,
-    /// Whether it ends where a train of ACKs has taken half of the shortest round trip (`hystart_detect` & 1).
+    /// Whether slow start ends where a train of ACKs has lasted for half of the shortest round trip (`hystart_detect` &
+    /// 1).
     pub ack_train: bool,
-    /// The window below which neither counts: 16 segments (`hystart_low_window`).
+    /// Window below which neither rule applies: 16 segments (`hystart_low_window`).
     pub low_window: SegmentsOrBytes,
-    /// How closely the ACKs of a train follow one another: 2 ms (`hystart_ack_delta_us`).
+    /// Maximum gap between the ACKs of a train: 2 ms (`hystart_ack_delta_us`).
     pub ack_delta: Duration,
     /// Whether the sender paces: its ACKs are then spread over half of a round trip by nature, and the train must take
     /// the whole of one.
@@ -55,7 +56,7 @@ struct HyStart {
     round: Option<Round>,
     /// It has found the end of slow start, and does nothing until a timeout.
     found: bool,
-    /// When the window was last reduced.
+    /// Time at which the window was last reduced.
     reduced: Option<Instant>,
     srtt: Option<Duration>,
 }
@@ -66,7 +67,7 @@ struct Round {
     began: Instant,
     /// SND.NXT when it began: the round trip is over when more than that is acknowledged.
     end: Seq,
-    /// When the last ACK of the train came.
+    /// Time at which the last ACK of the train arrived.
     last_ack: Instant,
     /// The shortest round trip of its first ACKs.
     shortest: Option<Duration>,
@@ -112,8 +113,8 @@ impl HyStart {
         now.saturating_since(round.began) > enough
     }
 
-    /// What four of the largest packets with segmentation offload take at the rate at which slow start paces, a
-    /// millisecond at most: the delay that the host itself may add to ACKs (`hystart_ack_delay`).
+    /// Duration of four maximum-size packets with segmentation offload at the pacing rate of slow start, a millisecond
+    /// at most: the delay that the host itself may add to ACKs (`hystart_ack_delay`).
     fn offload_delay(&self, cwnd: Bytes) -> Duration {
         let Some(srtt) = self.srtt else { return Duration::ZERO };
         let bytes_per_sec = 2.0 * cwnd.0 as f64 / srtt.as_secs_f64().max(1e-9);

@@ -16,7 +16,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The least growth of the round trip that counts (`MIN_RTT_THRESH`): 4 ms.
+    /// Minimum growth of the round trip that counts (`MIN_RTT_THRESH`): 4 ms.
     pub least_growth: Duration,
     /// The growth that always counts (`MAX_RTT_THRESH`): 16 ms.
     pub most_growth: Duration,
@@ -63,7 +63,7 @@ struct HyStartPlusPlus {
     last_round: Option<Duration>,
     this_round: Option<Duration>,
     samples: u32,
-    /// What conservative slow start has left over of less than a segment's part.
+    /// Remainder of conservative slow start below a segment's share.
     rest: Bytes,
 }
 
@@ -128,7 +128,7 @@ impl HyStartPlusPlus {
         (last / self.parameters.divisor).min(self.parameters.most_growth).max(self.parameters.least_growth)
     }
 
-    /// What an ACK may open the window by.
+    /// Growth of the window that an ACK permits.
     fn counted(&mut self, acked: Bytes) -> Bytes {
         let counted = self.parameters.limit.map_or(acked, |limit| acked.min(self.smss * limit));
         if !matches!(self.phase, Phase::Conservative { .. }) {

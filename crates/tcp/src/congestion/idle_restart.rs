@@ -47,7 +47,7 @@ impl Rule for IdleRestart {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
     "idle-restart",
-    "after an idle time no more than the first window; over another algorithm",
+    "after an idle time, at most the initial window; over another algorithm",
     "RFC 5681 §4.1",
     &Build(|parameters: &Parameters| layered(IdleRestart::default(), &parameters.over)),
 );

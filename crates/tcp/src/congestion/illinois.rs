@@ -19,16 +19,16 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Below this window it is a standard TCP. Liu et al. 2006 §4 and Linux (`win_thresh`): 15 segments.
+    /// Window below which growth is that of a standard TCP. Liu et al. 2006 §4 and Linux (`win_thresh`): 15 segments.
     pub least_window: Segments,
     /// Round trips below d₁ before α is the largest once it was not (Linux `theta`): 5.
     pub theta: u32,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 

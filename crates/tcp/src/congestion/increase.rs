@@ -6,7 +6,7 @@ use units::Bytes;
 
 use super::window::{Alpha, Window};
 
-/// How congestion avoidance counts its α segments per round trip; α = 1 is RFC 5681.
+/// Counting of congestion avoidance for its α segments per round trip; α = 1 is RFC 5681.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Increase {

@@ -8,7 +8,7 @@ use registry::Choice;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use units::Bytes;
+use units::{Bytes, Instant};
 
 use super::{AckSample, CongestionControl, CongestionEvent, PathModel, SendEvent, Traits};
 
@@ -89,6 +89,14 @@ impl<R: Rule> CongestionControl for Layer<R> {
     fn traits(&self) -> Traits {
         let traits = self.inner.traits();
         Traits { observes_sends: traits.observes_sends || self.rule.observes_sends(), ..traits }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.inner.deadline()
+    }
+
+    fn on_deadline(&mut self, now: Instant) {
+        self.inner.on_deadline(now);
     }
 
     fn path_model(&mut self) -> Option<&mut dyn PathModel> {

@@ -18,17 +18,17 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The queueing delay that it aims at. RFC 6817 §2.5: 100 ms at most.
+    /// Target of the queueing delay. RFC 6817 §2.5: 100 ms at most.
     pub target: Duration,
     /// Segments that a round trip without a queue adds. RFC 6817 §2.5: 1 at most.
     #[schemars(range(min = 0.001, max = 1.0))]
     pub gain: f64,
-    /// The least window but after a timeout. RFC 6817 §2.5: 2 segments.
+    /// Minimum window, except after a timeout. RFC 6817 §2.5: 2 segments.
     pub min_cwnd: Segments,
     /// Whether it begins with slow start, which the RFC leaves open; as by default in ns-3, until the first loss or
     /// until the delay is at the target.
     pub slow_start: bool,
-    /// What a loss halves.
+    /// Base that a loss halves.
     pub reduction_of: ReductionOf,
 }
 
@@ -173,7 +173,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
     "ledbat",
-    "LEDBAT: background traffic that keeps its queue at 100 ms at most",
+    "LEDBAT: background traffic that keeps its queue at no more than 100 ms",
     "RFC 6817",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(Ledbat::new(parameters.clone()))),
 );

@@ -1,5 +1,5 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT for background traffic, mended. It goes by round trips, grows
-//! no faster than Reno, shrinks by a factor, and slows down now and then to see the empty path.
+//! no faster than Reno, shrinks by a factor, and slows down periodically to measure the empty path.
 //!
 //! The slowdowns are what makes late comers equal: without one, a flow that joins a queue never sees the delay without
 //! it (Rossi et al. 2010).
@@ -17,13 +17,13 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The queueing delay that it aims at. Draft §4.6: 60 ms.
+    /// Target of the queueing delay. Draft §4.6: 60 ms.
     pub target: Duration,
-    /// How strongly a delay above the target shrinks the window, the draft's constant in §4.2: 1.
+    /// Factor of the reduction when the delay exceeds the target, the constant of §4.2: 1.
     pub decrease: f64,
-    /// Whether it slows down now and then (draft §4.4).
+    /// Whether it slows down periodically (draft §4.4).
     pub slowdowns: bool,
-    /// What a loss halves.
+    /// Base that a loss halves.
     pub reduction_of: ReductionOf,
 }
 
@@ -38,14 +38,14 @@ impl Default for Parameters {
     }
 }
 
-/// Where the connection stands between slowdowns (draft §4.4).
+/// State of the connection between slowdowns (draft §4.4).
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// The first slow start, which a delay of three quarters of the target ends.
     FirstSlowStart,
     /// The next slowdown comes then.
     Until(Instant),
-    /// Two segments until `frozen_until`, since `began`; then slow start up to the window of before.
+    /// Two segments until `frozen_until`, since `began`; then slow start up to the former window.
     Slowdown { began: Instant, frozen_until: Instant },
 }
 
@@ -232,7 +232,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
     "ledbat++",
-    "LEDBAT++: background traffic that keeps the queue below 60 ms and slows down now and then",
+    "LEDBAT++: background traffic that keeps the queue below 60 ms and slows down periodically",
     "draft-irtf-iccrg-ledbat-plus-plus-01",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(LedbatPlusPlus::new(parameters.clone()))),
 );

@@ -20,14 +20,14 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// δ: the part of the way from the least to the largest delay above which the path counts as congested. Kuzmanovic
+    /// δ: the position between the smallest and the largest delay above which the path counts as congested. Kuzmanovic
     /// and Knightly 2003 §IV and Linux: 0.15.
     pub(super) threshold: Proportion,
     /// γ: the weight of a new delay in the average. Kuzmanovic and Knightly 2003 §IV and Linux: 1/8.
     pub(super) gain: Proportion,
-    /// What a loss halves.
+    /// Base that a loss halves.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 

@@ -26,7 +26,8 @@ use units::{Bytes, Duration, Instant, Rate, Seq};
 pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
 pub use crate::timestamp::OneWayDelay;
 pub use pace::Pace;
-pub(crate) use pace::quantum;
+pub(crate) use pace::{LARGEST_OFFLOAD, quantum};
+pub use python::Parameters as Program;
 use registry::algorithms;
 
 algorithms! {
@@ -68,9 +69,10 @@ algorithms! {
     bbr,
     bbr3,
     whole_segments,
+    python,
 }
 
-/// How the congestion window grows and shrinks.
+/// Growth and reduction of the congestion window.
 pub trait CongestionControl: std::fmt::Debug + Send {
     /// The connection is established: its segment size and its first window are known.
     fn start(&mut self, smss: Bytes, initial_window: Bytes);
@@ -95,6 +97,15 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// Data was sent, for the first time or again. Called only where
     /// [`observes_sends`](Traits::observes_sends).
     fn on_sent(&mut self, _sent: &SendEvent) {}
+
+    /// Time at which the algorithm wants to act without any other event, by a timer of its own. Asked for after each
+    /// segment that arrives and each timer, and only where it [`keeps_timer`](Traits::keeps_timer).
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The deadline has passed. It must move: one that does not comes again after a tick of the clock.
+    fn on_deadline(&mut self, _now: Instant) {}
 
     /// The model of the path, where the algorithm has one.
     fn path_model(&mut self) -> Option<&mut dyn PathModel> {
@@ -169,6 +180,8 @@ pub trait PathModel {
 pub struct Traits {
     /// It observes each segment with data that is sent ([`CongestionControl::on_sent`]).
     pub observes_sends: bool,
+    /// It has a timer of its own ([`CongestionControl::deadline`]).
+    pub keeps_timer: bool,
     /// It observes the data that each ACK delivers, their rate, and the losses ([`PathModel::on_delivery`]).
     pub observes_deliveries: bool,
     /// Its window counts in recovery too: recovery adds nothing to it, takes nothing off, and sets no other.
@@ -178,6 +191,9 @@ pub struct Traits {
     /// It observes every ACK that counts marks ([`CongestionControl::on_mark`]) and decides how often they reduce the
     /// window; all others observe the first in each window of data.
     pub governs_marks: bool,
+    /// It stands in for a program that only the caller of a run can supply ([`registry::Choice::supply`]): a World
+    /// refuses it.
+    pub stands_in: bool,
     /// Connections of it that share a link need not get equal shares; its file says why. All others do, whatever their
     /// windows and whenever they began.
     pub unequal_shares: bool,
@@ -186,7 +202,7 @@ pub struct Traits {
 /// The delivery of data as an ACK reports it, for algorithms based on the delivery rate.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliverySample {
-    /// When the ACK came.
+    /// Time at which the ACK arrived.
     pub now: Instant,
     /// Data that it is the first to report, cumulatively or selectively.
     pub newly_delivered: Bytes,
@@ -211,11 +227,11 @@ pub struct DeliverySample {
     pub in_flight: Bytes,
     /// Whether the application has too little to send now.
     pub application_limited: bool,
-    /// Where the sender stands in its reaction to losses.
+    /// State of the sender's reaction to losses.
     pub phase: LossPhase,
 }
 
-/// Where a sender stands in its reaction to losses.
+/// State of a sender's reaction to losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossPhase {
     /// No loss is being repaired.
@@ -229,7 +245,7 @@ pub enum LossPhase {
 /// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Instant,
     /// Bytes that it newly acknowledges.
     pub acked: Bytes,
@@ -247,9 +263,9 @@ pub struct AckSample {
     pub last_rtt: Option<Duration>,
     /// The one-way delay of what it acknowledges, where timestamps are agreed.
     pub one_way: Option<OneWayDelay>,
-    /// Of the data that it reports, those that the peer reports as marked (RFC 3168, RFC 8257, RFC 9768): with classic
-    /// ECN all data that an ACK with an echo reports, with Accurate ECN the number of bytes that it counts. They are
-    /// left out of `acked` where that lets the window grow.
+    /// Number of reported bytes that the peer reports as marked (RFC 3168, RFC 8257, RFC 9768): with classic ECN all
+    /// data that an ACK with an echo reports, with Accurate ECN the number of bytes that it counts. They are left out
+    /// of `acked` where that lets the window grow.
     pub marked: Bytes,
     /// Its acknowledgment number, which is SND.UNA now.
     pub number: Seq,
@@ -266,7 +282,7 @@ fn is_cwnd_limited(cwnd: Bytes, flight: Bytes, smss: Bytes) -> bool {
 /// A segment with data that is sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEvent {
-    /// When it is sent.
+    /// Time at which it is sent.
     pub now: Instant,
     /// Its data.
     pub len: Bytes,
@@ -300,7 +316,7 @@ impl SendEvent {
 /// ([`CongestionEvent::in_use`] where it has none).
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// When it was found.
+    /// Time at which it was found.
     pub now: Instant,
     /// The signal.
     pub signal: CongestionSignal,

@@ -22,15 +22,16 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The most segments that may wait. Linux (`nv_pad`): 10.
+    /// Maximum number of segments in queues. Linux (`nv_pad`): 10.
     pub pad: Segments,
-    /// How often the shortest round trip begins anew, within a quarter. Linux (`nv_reset_period`): 5 s.
+    /// Interval after which the shortest round trip is measured again, within a quarter. Linux (`nv_reset_period`): 5
+    /// s.
     pub reset_period: Duration,
-    /// What a loss leaves. Linux (`nv_loss_dec_factor`): 819/1024.
+    /// Fraction of the window that remains after a loss. Linux (`nv_loss_dec_factor`): 819/1024.
     pub(super) loss: Proportion,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 
@@ -68,12 +69,12 @@ struct Nv {
     draws: Draws,
 }
 
-/// What the end of a round trip says of the window.
+/// The decision on the window at the end of a round trip.
 enum Decision {
-    /// So many segments are the most that it may be.
+    /// The network is congested: the upper limit of the window, in segments.
     Congested(f64),
     Grows,
-    /// Too little is known, or it is in between.
+    /// Too few samples, or a value between the two thresholds.
     Undecided,
 }
 
@@ -156,7 +157,7 @@ impl Nv {
         (self.samples, self.rounds, self.highest_rate) = (0, 0, 0.0);
     }
 
-    /// What was measured before a reduction says nothing of the window after it.
+    /// Measurements from before a reduction do not apply to the window after it.
     fn restart(&mut self) {
         self.average_rtt = None;
         (self.samples, self.rounds, self.highest_rate) = (0, 0, 0.0);
@@ -229,7 +230,7 @@ const DECREASE: f64 = 0.3;
 /// Decisions to grow that halve the slowness of growth, and its limit.
 const RECOVERS: u32 = 8;
 const MOST_SLOWNESS: u32 = 8;
-/// When the shortest round trip first begins anew.
+/// Time at which the shortest round trip first begins anew.
 const FIRST_RESET: Duration = Duration::from_secs(2);
 /// A round trip of no time at all is no divisor, in seconds.
 const SHORTEST: f64 = 1e-9;

@@ -19,7 +19,7 @@ pub(crate) fn quantum(rate: Rate, least: Bytes) -> Bytes {
 }
 
 /// `GSO_MAX_SIZE` of Linux.
-const LARGEST_OFFLOAD: Bytes = Bytes(65_535);
+pub(crate) const LARGEST_OFFLOAD: Bytes = Bytes(65_535);
 
 #[cfg(test)]
 mod tests {

@@ -25,21 +25,21 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How much an update moves the average of marks: 1/16 (draft §2.4.2).
+    /// Weight of an update in the average of marks: 1/16 (draft §2.4.2).
     gain: Proportion,
     /// The average at first, between 0 and 1: 1, so that the first mark halves (draft §2.4.2).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub initial_alpha: f64,
     /// The round trip that flows with shorter ones behave as if they had: 25 ms (draft §2.4.3). 0 s: each has its own.
     pub virtual_rtt: Duration,
-    /// Round trips after slow start before that sets in: 4 (Linux, `prague_rtt_transition`).
+    /// Round trips after slow start before this rule applies: 4 (Linux, `prague_rtt_transition`).
     pub transition: u32,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss halves.
+    /// Base that a loss halves.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct QueueingDelay {
     current: [i64; CURRENT],
     /// The least delay of each of the last minutes, the present first.
     base: [i64; MINUTES],
-    /// When the present minute began; none before the first delay.
+    /// Time at which the present minute began; none before the first delay.
     minute: Option<Instant>,
     place: usize,
 }

@@ -17,15 +17,15 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     pub increase: Increase,
-    /// What a loss halves.
+    /// Base that a loss halves.
     #[serde(alias = "halves")]
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
-    /// What fast recovery adds to cwnd at its start, above ssthresh: the three segments that have left the network
-    /// (RFC 5681 §3.2 step 3), where the recovery algorithm does not add them. 0; 3 in the Linux of 2000.
+    /// Amount that fast recovery adds to cwnd at its start, above ssthresh: the three segments that have left the
+    /// network (RFC 5681 §3.2 step 3), where the recovery algorithm does not add them. 0; 3 in the Linux of 2000.
     pub recovery_adds: Segments,
     /// Whether a window equal to the threshold still grows as in slow start: the standard leaves it open
     /// (RFC 5681 §3.1), the Linux of 2000 did so.

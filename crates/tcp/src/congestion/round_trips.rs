@@ -12,7 +12,7 @@ pub(super) struct RoundTrips {
     pub least: Duration,
     /// The longest.
     pub longest: Duration,
-    /// How many.
+    /// Number of round trips.
     pub samples: u64,
     sum: Duration,
 }

@@ -19,20 +19,21 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The part of a segment that each acknowledged segment adds. Kelly 2003 §3 and Linux (`TCP_SCALABLE_AI_CNT`):
+    /// Fraction of a segment that each acknowledged segment adds. Kelly 2003 §3 and Linux (`TCP_SCALABLE_AI_CNT`):
     /// 0.01.
     pub(super) a: Proportion,
-    /// The part that a loss takes off. Kelly 2003 §3 and Linux (`TCP_SCALABLE_MD_SCALE`): 1/8.
+    /// Fraction of the window that a loss removes. Kelly 2003 §3 and Linux (`TCP_SCALABLE_MD_SCALE`): 1/8.
     pub(super) b: Proportion,
-    /// Up to this window it is a standard TCP, to be fair to others. Kelly 2003 §3: 16 segments; none in Linux.
+    /// Window up to which growth is that of a standard TCP, for fairness to others. Kelly 2003 §3: 16 segments; none in
+    /// Linux.
     pub legacy_window: Segments,
     /// Whether a round trip adds a segment at least, as in Linux: up to 1/a segments the window then grows as that of a
     /// standard TCP.
     pub standard_growth: bool,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     pub reduction_of: ReductionOf,
 }
 

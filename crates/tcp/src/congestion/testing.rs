@@ -1,4 +1,4 @@
-//! What the algorithms' tests share: instances by name, and rounds of ACKs with a clock.
+//! Common parts of the algorithms' tests: instances by name, and rounds of ACKs with a clock.
 
 use serde_json::Value;
 use units::{Bytes, Duration, Instant, Seq};
@@ -88,9 +88,9 @@ pub(super) fn mean_window_at(congestion: &mut dyn CongestionControl, p: f64) -> 
 
 /// A sender with a clock, whose window is always full and whose every segment is acknowledged alone.
 pub(super) struct Path {
-    /// When the first ACK of this round trip came.
+    /// Time at which the first ACK of this round trip arrived.
     now: Instant,
-    /// When the next ACK may come.
+    /// Time at which the next ACK may come.
     free: Instant,
     una: Seq,
 }
@@ -100,7 +100,7 @@ impl Path {
         Self { now: Instant::START, free: Instant::START, una: Seq::default() }
     }
 
-    /// When the first ACK of the last round trip came.
+    /// Time at which the first ACK of the last round trip arrived.
     pub(super) fn now(&self) -> Instant {
         self.now
     }

@@ -21,7 +21,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// Queued segments below which the window grows; 1 (Brakmo and Peterson 1995).
     pub alpha: f64,
-    /// Queued segments above which it shrinks; 3 (Brakmo and Peterson 1995).
+    /// Queued segments above which the window shrinks; 3 (Brakmo and Peterson 1995).
     pub beta: f64,
     /// Queued segments above which slow start ends; 1 (Brakmo and Peterson 1995).
     pub gamma: f64,
@@ -29,15 +29,15 @@ pub struct Parameters {
     pub(super) slow_start_exit: Proportion,
     /// The part that a loss found by duplicate ACKs takes off. 1/4, as in Vegas of NetBSD and ns.
     pub(super) loss: Proportion,
-    /// What that is a part of, and what a timeout halves.
+    /// Base of this fraction, and of the halving after a timeout.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
-    /// How the difference is compared with α, β and γ.
+    /// Comparison of the difference with α, β and γ.
     pub difference: Difference,
 }
 
-/// How the number of segments in queues is compared with α, β and γ.
+/// Comparison of the number of segments in queues with α, β and γ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Difference {
@@ -71,7 +71,7 @@ struct Vegas {
     base_rtt: Option<Duration>,
     /// The round trip that is measured; none before the first ACK and after a change of the window by others.
     round: Option<Round>,
-    /// What ACKs of this round trip do to the window.
+    /// Effect of ACKs on the window in this round trip.
     growth: Growth,
     /// SND.UNA and SND.NXT as the last ACK of new data left them.
     outstanding: SeqRange,
@@ -86,11 +86,11 @@ struct Round {
     first: Seq,
     /// The sum of the round-trip times measured in it.
     rtts: Duration,
-    /// How many they are.
+    /// Number of these segments.
     samples: u64,
 }
 
-/// What ACKs do to the window during a round trip.
+/// Effect of ACKs on the window during a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Growth {
     /// They double it, in slow start.

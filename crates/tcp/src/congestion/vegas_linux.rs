@@ -1,4 +1,4 @@
-//! Vegas as Linux has it (`tcp_vegas.c`, after Cardwell and Bak 1998): one decision each round trip by its shortest
+//! Vegas as in Linux (`tcp_vegas.c`, after Cardwell and Bak 1998): one decision each round trip by its shortest
 //! sample, slow start in every round trip, and Reno's answers to losses.
 //!
 //! Beside `vegas`: α, β and γ are 2, 4 and 1; the end of slow start leaves what the path holds and one segment more; a
@@ -21,13 +21,13 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// Queued segments below which the window grows. Linux: 2.
     pub alpha: f64,
-    /// Queued segments above which it shrinks. Linux: 4.
+    /// Queued segments above which the window shrinks. Linux: 4.
     pub beta: f64,
     /// Queued segments above which slow start ends. Linux: 1.
     pub gamma: f64,
-    /// What a loss halves.
+    /// Base that a loss halves.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 

@@ -1,4 +1,4 @@
-//! Vegas as the simulator ns-2 has it (`Agent/TCP/Vegas`), which is a port of USC's NetBSD-Vegas and not the paper's.
+//! Vegas as in the simulator ns-2 (`Agent/TCP/Vegas`), which is a port of USC's NetBSD-Vegas and not the paper's.
 //!
 //! It differs from [`vegas`](super::vegas) in its books: the handshake counts as a round trip; the window of the first
 //! round trip comes one ACK late, so that the growth of that ACK is added to it; a round trip continues through losses;
@@ -19,7 +19,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// Queued segments below which the window grows (`v_alpha_`).
     pub alpha: f64,
-    /// Queued segments above which it shrinks (`v_beta_`).
+    /// Queued segments above which the window shrinks (`v_beta_`).
     pub beta: f64,
     /// Queued segments above which slow start ends (`v_gamma_`).
     pub gamma: f64,
@@ -42,7 +42,7 @@ struct VegasNs2 {
     round: Round,
     /// Whether this round trip of slow start may open the window: every other one does (`v_inc_flag_`).
     opening: bool,
-    /// What each ACK of this round trip adds, in segments (`v_incr_`).
+    /// Increase for each ACK of this round trip, in segments (`v_incr_`).
     increment: f64,
     /// The window that the last reduction left (`v_newcwnd_`).
     reduced_to: Bytes,
@@ -55,7 +55,7 @@ struct VegasNs2 {
 struct Round {
     /// The first number of the segment whose acknowledgment ends it (`v_begseq_`).
     first: Option<Seq>,
-    /// When it began (`v_begtime_`).
+    /// Time at which it began (`v_begtime_`).
     began: Instant,
     /// The sum of the round-trip times measured in it, and how many they are.
     rtts: Duration,
@@ -100,8 +100,8 @@ impl VegasNs2 {
         }
     }
 
-    /// Segments between the last one that is acknowledged and the next one to send, as ns-2 counts them: one more than
-    /// are outstanding.
+    /// Number of segments between the last acknowledged segment and the next segment to send, as ns-2 counts them: one
+    /// more than are outstanding.
     fn in_transit(&self, ack: &AckSample) -> f64 {
         f64::from(ack.nxt.since(ack.number)) / self.window.smss.0 as f64 + 1.0
     }
@@ -124,7 +124,7 @@ impl VegasNs2 {
         self.increment = self.decide(queued);
     }
 
-    /// What each ACK of the next round trip adds, in segments.
+    /// Increase for each ACK of the next round trip, in segments.
     fn decide(&mut self, queued: f64) -> f64 {
         let Parameters { alpha, beta, gamma, .. } = self.parameters;
         let smss = self.window.smss;
@@ -235,7 +235,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
     "vegas-ns-2",
-    "Vegas with the books of ns-2's agent",
+    "Vegas by the accounting of ns-2's agent",
     "ns-2.35, The ns Manual, chapter 'TCP Agents'; Brakmo and Peterson 1995",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(VegasNs2::new(parameters.clone()))),
 );
@@ -261,6 +261,18 @@ mod tests {
             .collect();
         // The handshake was the round trip before, in which nothing grows.
         assert_eq!(windows[1..], [windows[0], windows[0] * 2, windows[0] * 2, windows[0] * 4], "{windows:?}");
+    }
+
+    // tcp-vegas.cc, `recv`: an eighth less, and two segments at least.
+    #[test]
+    fn a_queue_in_slow_start_takes_an_eighth_of_the_window_but_leaves_two_segments() {
+        for (before, left) in [(16, SMSS * 14), (2, SMSS * 2)] {
+            let mut vegas = VegasNs2::new(Parameters::default());
+            vegas.start(SMSS, SMSS);
+            vegas.on_restore(SMSS * before, SMSS * 40);
+            assert_eq!(vegas.decide(5.0), 0.0);
+            assert_eq!((vegas.cwnd(), vegas.ssthresh()), (left, SMSS * 2));
+        }
     }
 
     #[test]

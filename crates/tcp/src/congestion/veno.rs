@@ -19,14 +19,15 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// Queued segments from which the path counts as congested. Fu and Liew 2003 §III-A and Linux: 3.
     pub beta: f64,
-    /// The part that a loss takes where the path is not congested. Fu and Liew 2003 §III-B and Linux: 1/5.
+    /// Fraction of the window that a loss removes where the path is not congested. Fu and Liew 2003 §III-B and Linux:
+    /// 1/5.
     pub(super) random_loss: Proportion,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     pub reduction_of: ReductionOf,
-    /// What ssthresh is counted in.
+    /// Unit of ssthresh.
     pub ssthresh_unit: SsthreshUnit,
 }
 

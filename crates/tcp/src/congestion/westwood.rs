@@ -19,16 +19,16 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     pub increase: Increase,
-    /// The part of a new sample in the low-pass filter. 1/8, as in Linux (`westwood_do_filter`).
+    /// Weight of a new sample in the low-pass filter. 1/8, as in Linux (`westwood_do_filter`).
     pub(super) gain: Proportion,
-    /// How many low-pass filters are in a row. 1; 2 in Linux (`westwood_filter`).
+    /// Number of low-pass filters in series. 1; 2 in Linux (`westwood_filter`).
     #[schemars(range(min = 1, max = 2))]
     pub filters: u32,
-    /// Whether a loss forgets the least round trip: the next sample begins it anew, as in Linux (`reset_rtt_min`).
+    /// Whether a loss discards the shortest round trip, so that the next sample sets it, as in Linux (`reset_rtt_min`).
     pub loss_resets_least_rtt: bool,
-    /// Samples are taken over no less than this. 50 ms, as in Linux (`TCP_WESTWOOD_RTT_MIN`).
+    /// Minimum time that a sample covers. 50 ms, as in Linux (`TCP_WESTWOOD_RTT_MIN`).
     pub least_sample: Duration,
 }
 
@@ -50,7 +50,7 @@ struct Westwood {
     filters: u32,
     loss_resets_least_rtt: bool,
     least_sample: Duration,
-    /// When the present sample began; its ACK is not part of it.
+    /// Time at which the present sample began; its ACK is not part of it.
     began: Option<Instant>,
     acked: Bytes,
     /// The output of the first of two filters, in bytes a second.

@@ -143,7 +143,7 @@ impl Alpha {
     }
 }
 
-/// What a reduction is of.
+/// Base of a reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReductionOf {
@@ -152,7 +152,7 @@ pub enum ReductionOf {
     /// FlightSize, SACKed segments included (RFC 5681 equation 4, RFC 9438 §4.6), but no more than the window.
     #[serde(alias = "flight")]
     FlightSize,
-    /// What is estimated to be in the network (RFC 6675 §2).
+    /// The estimated amount in the network (RFC 6675 §2).
     Pipe,
     /// The smaller of the congestion window and FlightSize: a window that the sender has not filled says nothing about
     /// the path, and FlightSize counts what was SACKed meanwhile. On a timeout FlightSize (RFC 5681 equation 4): during
@@ -163,7 +163,7 @@ pub enum ReductionOf {
 }
 
 impl ReductionOf {
-    /// What a congestion event leaves of it, never more than the window.
+    /// Rest of the base after a congestion event, never more than the window.
     pub fn kept(self, factor: f64, event: &CongestionEvent) -> Bytes {
         let base = match self {
             Self::Cwnd => event.cwnd,
@@ -177,7 +177,7 @@ impl ReductionOf {
     }
 }
 
-/// What ssthresh is counted in.
+/// Unit of ssthresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SsthreshUnit {
@@ -193,7 +193,7 @@ const FRACTION_BITS: u32 = 20;
 const UNIT: u64 = 1 << FRACTION_BITS;
 /// Products below it can be divided in 64 bits.
 const EXACT: u64 = 1 << (63 - FRACTION_BITS);
-/// What a product with a fraction like 2/7 may be off, in bytes.
+/// Rounding error of a product with a fraction like 2/7, in bytes.
 const ROUNDING: f64 = 1e-6;
 
 #[cfg(test)]

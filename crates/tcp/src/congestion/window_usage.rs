@@ -1,7 +1,7 @@
-//! What a window that is not full means in Linux (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_restart`),
-//! after RFC 2861 and RFC 7661: in slow start it grows up to twice what was in use, and in congestion avoidance only
-//! where it was full at some time in the last round trip. Idle, it is halved for each timer's length, to the first
-//! window.
+//! Treatment of a window that is not full, as in Linux (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`,
+//! `tcp_cwnd_restart`), after RFC 2861 and RFC 7661: in slow start it grows up to twice what was in use, and in
+//! congestion avoidance only where it was full at some time in the last round trip. Idle, it is halved for each timer's
+//! length, to the first window.
 //!
 //! A rule over another algorithm: it reports a full window or an empty one.
 
@@ -18,7 +18,7 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Whether idle times, and times limited by the application, take the window down (`tcp_slow_start_after_idle`).
+    /// Whether idle times, and times limited by the application, reduce the window (`tcp_slow_start_after_idle`).
     pub after_idle: bool,
     /// The algorithm below the rule. It should grow only while its window is full.
     pub(super) over: Over,
@@ -45,7 +45,7 @@ struct WindowUsage {
     acked: Bytes,
     round_ends: Bytes,
     last_sent: Option<Instant>,
-    /// When the window was last full (`snd_cwnd_stamp`), and the most that was outstanding since then
+    /// Time at which the window was last full (`snd_cwnd_stamp`), and the most that was outstanding since then
     /// (`snd_cwnd_used`).
     full_at: Instant,
     used: Bytes,

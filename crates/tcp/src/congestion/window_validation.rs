@@ -18,9 +18,9 @@ use registry::{Algorithm, Build};
 pub struct Parameters {
     /// Whether the window grows only while all of it is used.
     pub hold: bool,
-    /// Whether an idle time halves it.
+    /// Whether an idle time halves the window.
     pub idle: bool,
-    /// Whether a time limited by the application takes it down.
+    /// Whether the window decays while the application limits the sender.
     pub application_limited: bool,
     /// The algorithm below.
     pub(super) over: Over,

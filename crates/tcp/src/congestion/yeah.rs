@@ -19,12 +19,12 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The most segments of its own that may wait, `Q_max`. Linux (`TCP_YEAH_ALPHA`): 80.
+    /// Maximum number of its own segments in queues, `Q_max`. Linux (`TCP_YEAH_ALPHA`): 80.
     pub most_queued: Segments,
-    /// How congestion avoidance counts.
+    /// Counting in congestion avoidance.
     #[serde(default = "Increase::of_linux")]
     pub increase: Increase,
-    /// What a loss takes a part of.
+    /// Base of the reduction after a loss.
     pub reduction_of: ReductionOf,
 }
 

@@ -10,7 +10,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The increase. Blanton and Allman 2002 leave K open; 1.
+    /// Increase, in segments. Blanton and Allman 2002 do not set K. Default: 1.
     #[schemars(range(min = 1))]
     pub segments: u32,
 }

@@ -10,7 +10,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How many duplicate ACKs. RFC 5681 §3.2: 3.
+    /// Number of duplicate ACKs. RFC 5681 §3.2: 3.
     #[schemars(range(min = 1))]
     pub segments: u32,
 }
@@ -39,7 +39,7 @@ impl Parameters {
         let Parameters { segments } = *self;
         if segments == 0 {
             return Err(refusal(
-                "segments is 0, and every ACK would tell of a loss",
+                "segments is 0, and every ACK would indicate a loss",
                 "1 or more; RFC 5681 has 3",
             ));
         }

@@ -1,4 +1,4 @@
-//! How many duplicate ACKs mean a loss.
+//! The number of duplicate ACKs that indicates a loss.
 //!
 //! A threshold above three is reached only if new segments go out while duplicates come: a SACK recovery's
 //! pipe sees to that, and the others extend limited transmit where the threshold is not
@@ -53,7 +53,7 @@ pub struct Reordering {
     pub view: View,
 }
 
-/// What a threshold may depend on.
+/// State on which a threshold may depend.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// Sent and not acknowledged; while duplicate ACKs come, as it was when the first of them came.

@@ -18,13 +18,13 @@ pub struct Parameters {
     /// The share of reordering that shall draw no fast retransmit, in percent, at first.
     #[schemars(range(min = 1, max = 100))]
     pub initial_percent: u8,
-    /// How much a needless fast retransmit raises the share, in percent points.
+    /// Increase of the share after an unnecessary fast retransmit, in percentage points.
     #[schemars(range(min = 0, max = 100))]
     pub step_percent: u8,
-    /// How many times as much a timeout lowers it. 2: a needless fast retransmit costs half a window, a
+    /// Factor by which a timeout lowers the share more strongly. 2: a needless fast retransmit costs half a window, a
     /// timeout a whole one.
     pub timeout_cost: u8,
-    /// How many reorderings are remembered.
+    /// Number of reorderings that are remembered.
     #[schemars(range(min = 1))]
     pub events: u32,
 }

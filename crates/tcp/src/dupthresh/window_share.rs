@@ -1,4 +1,4 @@
-//! A duplicate for each few segments of the window, and three at the least: ns-2's `numdupacksFrac_` of 2002. Where a
+//! One duplicate for a number of segments of the window, and at least three: ns-2's `numdupacksFrac_` of 2002. Where a
 //! window has many hundred segments, a few that overtake one another are no loss, and to wait for more costs little.
 
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// For how many segments of the congestion window one duplicate is waited for. ns-2.29: 100, so that the
+    /// Number of segments of the congestion window for each duplicate of the threshold. ns-2.29: 100, so that the
     /// threshold is three for windows below 400.
     #[schemars(range(min = 1))]
     pub segments: u32,

@@ -48,7 +48,7 @@ impl Parameters {
     fn check(&self) -> Result<(), ParameterError> {
         let Parameters { windows } = *self;
         if windows == 0 {
-            return Err(refusal("windows is 0, and every ACK would tell of a loss", "1 or more"));
+            return Err(refusal("windows is 0, and every ACK would indicate a loss", "1 or more"));
         }
         Ok(())
     }
@@ -57,7 +57,7 @@ impl Parameters {
 /// This policy in the registry.
 pub const ENTRY: Algorithm<dyn DupThresh> = Algorithm::checked(
     "winthresh",
-    "as many as the window can still draw, at most R windows",
+    "as many as the window can still cause, at most R windows",
     "Landström 2008 §4.4",
     &Checked(Parameters::check, |parameters: &Parameters| {
         let Parameters { windows } = *parameters;

@@ -33,7 +33,7 @@ pub(super) const fn handshake_ace(ecn: Ecn) -> Flags {
     })
 }
 
-/// What a SYN-ACK with these flags agrees to, where our SYN asked for Accurate ECN (RFC 9768 table 2).
+/// Mode agreed by a SYN-ACK with these flags, where our SYN asked for Accurate ECN (RFC 9768 table 2).
 pub(super) const fn feedback_of_syn_ack(flags: Flags) -> EcnFeedback {
     match flags.ace_number() {
         0b010 | 0b011 | 0b100 | 0b110 => EcnFeedback::Accurate,
@@ -52,13 +52,13 @@ pub(crate) struct Accurate {
     s_cep: u32,
     /// s.ceb of the last option, if there was one.
     s_ceb: Option<u32>,
-    /// Marked bytes that ACKs without new data have reported; the next one that advances brings them.
+    /// Marked bytes that ACKs without new data have reported; the next advancing ACK delivers them.
     carried: Bytes,
     /// Whether a first segment after the handshake is awaited, whose ACE field must not be 0.
     awaits_first: bool,
 }
 
-/// What the receiver has counted.
+/// Counters of the receiver.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     /// r.cep: packets that came as CE.
@@ -96,7 +96,7 @@ impl Default for Accurate {
     }
 }
 
-/// What the path or the peer does to ECN, which rules out sending packets that are ECN-capable.
+/// Fault of the path or the peer that rules out sending ECN-capable packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The ECN field of our SYN or SYN-ACK, which was not capable, came changed (RFC 9768 §3.2.2.3).

@@ -186,7 +186,7 @@ impl EcnState {
     }
 }
 
-/// How congestion control counts the marks: each of them, or one echo per round trip, which counts as a loss.
+/// Counting of marks by congestion control: each of them, or one echo per round trip, which counts as a loss.
 pub(crate) fn signal(ours: EcnSetting, agreed: EcnFeedback) -> CongestionSignal {
     match (agreed, ours) {
         (EcnFeedback::Accurate, _) | (_, EcnSetting::Dctcp) => CongestionSignal::CountedMarks,
@@ -194,7 +194,7 @@ pub(crate) fn signal(ours: EcnSetting, agreed: EcnFeedback) -> CongestionSignal 
     }
 }
 
-/// What a SYN or SYN-ACK with these flags agrees to, where we asked for `ours`.
+/// Mode agreed by a SYN or SYN-ACK with these flags, where we asked for `ours`.
 pub(crate) fn agreed_feedback(ours: EcnSetting, syn: Flags) -> EcnFeedback {
     match (ours, syn.contains(Flags::ACK)) {
         (EcnSetting::Off, _) => EcnFeedback::Absent,

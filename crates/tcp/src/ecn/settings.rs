@@ -1,4 +1,4 @@
-//! How ECN is set in a profile, and what of it two ends agree on.
+//! Setting of ECN in a profile, and the mode on which two ends agree.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
@@ -6,15 +6,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use units::text::REMEDY;
 
-/// Which ECN feedback an end offers.
+/// ECN feedback that an end offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnSetting {
     /// None: `false`.
     #[default]
     Off,
-    /// That of RFC 3168, one echo a round trip: `true` or `"classic"`.
+    /// Feedback of RFC 3168, one echo a round trip: `true` or `"classic"`.
     Classic,
-    /// That of DCTCP (RFC 8257 §3.2), which is negotiated like classic ECN: ECE says of each segment whether it was
+    /// Feedback of DCTCP (RFC 8257 §3.2), which is negotiated like classic ECN: ECE says of each segment whether it was
     /// marked. Both ends must be set to it.
     Dctcp,
     /// Accurate ECN (RFC 9768), or classic ECN with a peer that knows no other: `"accurate"`.
@@ -74,7 +74,7 @@ pub enum EcnFeedback {
     /// None: nothing is marked, queues drop instead.
     #[default]
     Absent,
-    /// That of RFC 3168, and of DCTCP.
+    /// Feedback of RFC 3168, and of DCTCP.
     Classic,
     /// Accurate ECN (RFC 9768).
     Accurate,

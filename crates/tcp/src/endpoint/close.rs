@@ -68,6 +68,8 @@ impl Endpoint {
             return self.challenge(now);
         }
         match self.state {
+            // The user has the connection already.
+            State::SynReceived if self.fast_open.is_accepted() => self.give_up(CloseReason::ByPeer),
             State::SynReceived if self.can_listen_again() => self.listen_again(),
             State::SynReceived => self.give_up(CloseReason::Refused),
             _ => self.give_up(CloseReason::ByPeer),
@@ -84,12 +86,12 @@ impl Endpoint {
         }
     }
 
-    fn can_listen_again(&self) -> bool {
+    pub(super) fn can_listen_again(&self) -> bool {
         self.passive && !self.send.is_closing()
     }
 
     /// Back to LISTEN after a passive open that failed (RFC 9293 §3.10.7.4, second). The send queue stays.
-    fn listen_again(&mut self) {
+    pub(super) fn listen_again(&mut self) {
         self.change(Change::OpenRefused);
         self.send.restart();
         self.receive.restart(&self.config);

@@ -11,7 +11,7 @@ use crate::{Mark, Sent, State};
 pub struct Info {
     /// State of the connection.
     pub state: State,
-    /// Where the sender stands in its reaction to losses and marks.
+    /// State of the sender's reaction to losses and marks.
     pub congestion_state: CongestionState,
     /// The congestion window, with the changes of recovery.
     pub cwnd: Bytes,
@@ -25,9 +25,9 @@ pub struct Info {
     pub largest_received: Bytes,
     /// Segments sent and not acknowledged.
     pub unacked: u32,
-    /// Of them, those that are SACKed.
+    /// The SACKed part of it.
     pub sacked: u32,
-    /// Of them, those that are lost, whether or not they were sent again.
+    /// The lost part of it, whether or not it was sent again.
     pub lost: u32,
     /// Of them, those whose retransmission is in the network.
     pub retransmitted: u32,
@@ -45,6 +45,10 @@ pub struct Info {
     pub rttvar: Option<Duration>,
     /// The window that the peer offers.
     pub peer_window: Bytes,
+    /// The largest window that the peer has offered.
+    pub greatest_peer_window: Bytes,
+    /// Size of the send buffer; [`Bytes::MAX`] where it has no limit.
+    pub send_buffer: Bytes,
     /// The window that it offers to the peer.
     pub offered_window: Bytes,
     /// Written and not sent yet.
@@ -55,9 +59,15 @@ pub struct Info {
     pub received: Bytes,
     /// Whether timestamps, SACK, window scaling and ECN are agreed.
     pub agreed: crate::Agreed,
+    /// Whether the data of a SYN were taken by the end that it reached.
+    pub syn_data: bool,
+    /// Number of segments delivered, the SYN among them; a SYN with data is one.
+    pub delivered: u64,
+    /// Shortest round trip, once there is a sample.
+    pub min_rtt: Option<Duration>,
 }
 
-/// Where a sender stands in its reaction to losses and marks, as Linux divides it (`tcp_ca_state`).
+/// State of a sender's reaction to losses and marks, as Linux divides it (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionState {
     /// Nothing is wrong.
@@ -97,12 +107,24 @@ impl Endpoint {
             srtt: estimate.map(|estimate| estimate.srtt),
             rttvar: estimate.map(|estimate| estimate.rttvar),
             peer_window: send.peer_window(),
+            greatest_peer_window: send.greatest_peer_window(),
+            send_buffer: send.send_buffer(),
             offered_window: self.receive.wnd(),
             unsent: self.unsent(),
             acked: self.acked(),
             received: self.received(),
             agreed: self.agreed,
+            syn_data: self.syn_data_taken(),
+            delivered: self.delivered_segments(),
+            min_rtt: rto.min_rtt(),
         }
+    }
+
+    /// A SYN with data takes two places on the scoreboard.
+    fn delivered_segments(&self) -> u64 {
+        let delivered = self.send.board().delivered_segments();
+        let syn_data = !self.passive && self.syn_data_taken();
+        delivered - u64::from(syn_data && delivered > 1)
     }
 
     fn congestion_state(&self) -> CongestionState {

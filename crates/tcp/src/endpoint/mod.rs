@@ -9,6 +9,7 @@
 //! - `transmit.rs`: the next segment to send;
 //! - `timeout.rs`: expired timers;
 //! - `ecn_feedback.rs`: congestion marks;
+//! - `icmp.rs`: messages of the network on segments of ours;
 //! - `control_block.rs`: the state that another connection may take over; `info.rs`: the state that a program may read.
 
 mod ack_field;
@@ -16,6 +17,7 @@ mod challenges;
 mod close;
 mod control_block;
 mod ecn_feedback;
+mod icmp;
 pub mod info;
 mod open;
 mod prediction;
@@ -80,6 +82,8 @@ pub enum CloseReason {
     Aborted,
     /// The peer was silent for too long.
     TimedOut,
+    /// The network has reported that the peer cannot be reached.
+    Unreachable,
 }
 
 /// One end of a connection.
@@ -110,6 +114,8 @@ pub struct Endpoint {
     challenges: Challenges,
     ecn: EcnState,
     fast_open: FastOpen,
+    /// A user writes as soon as the handshake is done.
+    writer_waits: bool,
 }
 
 impl Endpoint {
@@ -147,6 +153,7 @@ impl Endpoint {
             challenges: Challenges::default(),
             ecn: EcnState::default(),
             fast_open: FastOpen::default(),
+            writer_waits: false,
         }
     }
 
@@ -172,6 +179,22 @@ impl Endpoint {
     pub fn write_more(&mut self, payload: Payload) {
         self.send.write(payload);
         self.send.expect_more();
+    }
+
+    /// Ends a record: data that are written later begin a segment of their own (`MSG_EOR`).
+    pub fn end_record(&mut self) {
+        self.send.end_record();
+    }
+
+    /// Sets the number of retransmissions of a SYN before an open fails (`TCP_SYNCNT`).
+    pub const fn set_syn_retries(&mut self, retries: u32) {
+        self.send.set_syn_retries(retries);
+    }
+
+    /// Sets whether a user waits to write as soon as the handshake is done: its data then carry the ACK of the SYN-ACK
+    /// (`sk_write_pending` of Linux).
+    pub const fn set_writer_waits(&mut self, waits: bool) {
+        self.writer_waits = waits;
     }
 
     /// Sets whether partial segments wait while data are unacknowledged, whatever the profile says; `TCP_NODELAY` turns
@@ -201,7 +224,7 @@ impl Endpoint {
         payload
     }
 
-    /// When to call [`Endpoint::handle_timeout`].
+    /// Time at which to call [`Endpoint::handle_timeout`].
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
@@ -329,7 +352,7 @@ impl Endpoint {
         self.send.phase()
     }
 
-    /// Makes a legal change of state; one that is not legal is a bug of ours.
+    /// Makes a legal change of state; an illegal change is a bug in this crate.
     fn change(&mut self, change: Change) {
         let next = self.state.after(change);
         debug_assert!(next.is_some(), "{change:?} is not legal in {}", self.state.name());

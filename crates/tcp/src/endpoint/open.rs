@@ -7,6 +7,7 @@ use super::{CloseReason, Endpoint, Event};
 use crate::options::{Agreed, offer};
 use crate::state::{Change, State};
 use crate::timers::Timer;
+use crate::timestamp::Timestamp;
 use crate::{Decision, Kind, Transmit};
 
 impl Endpoint {
@@ -77,6 +78,9 @@ impl Endpoint {
         if acks && (!self.send.has_sent_syn() || !sent.contains(segment.ack - 1)) {
             return self.refuse(segment);
         }
+        if acks && self.echoes_nothing_sent(now, segment) {
+            return self.refuse(segment);
+        }
         if segment.flags.contains(Flags::RST) {
             if acks {
                 self.give_up(CloseReason::Refused);
@@ -98,6 +102,12 @@ impl Endpoint {
         }
     }
 
+    /// Whether the SYN-ACK echoes a clock value that our SYNs cannot have had (Linux `tcp_rcv_synsent_state_process`).
+    fn echoes_nothing_sent(&self, now: Instant, segment: &Segment) -> bool {
+        let Some(theirs) = segment.options.timestamps.filter(|theirs| theirs.echo != 0) else { return false };
+        self.config.plain.timestamps && Timestamp(theirs.echo).age(now).is_none()
+    }
+
     /// Takes over sequence number, window and options of the peer's SYN.
     fn take_syn(&mut self, now: Instant, segment: &Segment) {
         self.agreed = Agreed::new(&self.config, segment);
@@ -113,8 +123,12 @@ impl Endpoint {
         self.send.on_syn_ack(now, segment, &self.agreed, &mut self.timers);
         self.begin(now);
         self.conclude_fast_open(now, segment);
-        if self.send.board().has_lost() {
-            // The data of the SYN that leave again carry the ACK (Linux `tcp_rcv_fastopen_synack`).
+        if self.send.board().has_lost() || self.writer_waits {
+            // The data of the SYN that leave again, or those of a waiting user, carry the ACK (Linux
+            // `tcp_rcv_fastopen_synack`, `tcp_rcv_synsent_state_process`).
+            if self.writer_waits {
+                self.receive.expect_reply(now);
+            }
             return self.receive.acknowledge_now();
         }
         // It leaves before the user learns of the connection, and so never carries data.

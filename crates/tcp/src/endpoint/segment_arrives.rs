@@ -19,6 +19,7 @@ impl Endpoint {
         } else {
             self.handle_any_segment(now, segment);
         }
+        self.watch_congestion_deadline(now);
     }
 
     /// Takes in any segment, in any state.
@@ -127,7 +128,7 @@ impl Endpoint {
     }
 
     /// The seventh and eighth checks: the segment text, and the FIN after it.
-    fn process_text(&mut self, now: Instant, segment: &Segment) {
+    pub(super) fn process_text(&mut self, now: Instant, segment: &Segment) {
         if !self.state.accepts_data() {
             return;
         }
@@ -141,11 +142,13 @@ impl Endpoint {
         }
         if !segment.payload.is_empty() {
             self.take_in(now, segment);
-        } else if fin {
-            self.receive.acknowledge_now();
         }
         if self.receive.take_fin() {
+            let may_wait = self.state == State::Established && segment.payload.is_empty();
+            self.receive.acknowledge_fin(now, may_wait, &mut self.timers);
             self.on_fin(now);
+        } else if fin {
+            self.receive.acknowledge_now();
         }
     }
 

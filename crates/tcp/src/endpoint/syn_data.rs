@@ -24,6 +24,33 @@ impl Endpoint {
         }
     }
 
+    /// Lets a client send data with its SYN, or a server take them, without a cookie; `mss` is the segment size of the
+    /// server, if the client knows it (`tcp_fastopen` of Linux, 0x4 and 0x200). Without a profile that plays the role
+    /// it does nothing.
+    pub fn need_no_fast_open_cookie(&mut self, mss: Option<Bytes>) {
+        let setting = self.config.plain.fast_open;
+        if (self.passive && setting.is_server()) || (!self.passive && setting.is_client()) {
+            self.fast_open.need_none(mss);
+        }
+    }
+
+    /// Makes a client show its cookie also where no data leave with the SYN, as Linux does.
+    pub const fn always_show_fast_open_cookie(&mut self) {
+        self.fast_open.show_always();
+    }
+
+    /// The segment size that the server has announced to this client.
+    #[must_use]
+    pub const fn fast_open_mss(&self) -> Option<Bytes> {
+        self.fast_open.learned_mss()
+    }
+
+    /// Whether the data of a SYN were taken by the end that it reached (`TCPI_OPT_SYN_DATA` of Linux).
+    #[must_use]
+    pub fn syn_data_taken(&self) -> bool {
+        self.fast_open.data_taken(self.send.una())
+    }
+
     /// Room for data in a client's SYN.
     #[must_use]
     pub fn fast_open_room(&self) -> Bytes {
@@ -63,6 +90,7 @@ impl Endpoint {
             return;
         }
         self.begin(now);
+        self.send.open_before_ack();
         if syn.payload.is_empty() {
             return;
         }
@@ -76,6 +104,8 @@ impl Endpoint {
             ..*syn
         };
         self.take_in(now, &data);
+        self.receive.on_syn_data();
+        self.fast_open.on_data_taken();
     }
 
     /// The SYN-ACK has arrived at a client: data of the SYN that it does not acknowledge leave again (RFC 7413 §4.2.2).
@@ -87,5 +117,18 @@ impl Endpoint {
             self.send.resend_syn_data(now, syn_ack.ack);
         }
         self.send.time_syn_data(now, &mut self.timers);
+        self.take_syn_ack_data(now, syn_ack);
+    }
+
+    /// Data and FIN of a SYN-ACK, which acknowledges a Fast Open (RFC 7413 §4.2.2).
+    fn take_syn_ack_data(&mut self, now: Instant, syn_ack: &Segment) {
+        if syn_ack.payload.is_empty() && !syn_ack.flags.contains(Flags::FIN) {
+            return;
+        }
+        let window = self.receive.offer_on_syn();
+        self.receive.open(window);
+        let text =
+            Segment { seq: syn_ack.seq + 1, flags: syn_ack.flags.without(Flags::SYN), ..syn_ack.clone() };
+        self.process_text(now, &text);
     }
 }

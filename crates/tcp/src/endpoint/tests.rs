@@ -1,4 +1,4 @@
-//! Header prediction changes nothing but the cost: an endpoint that uses it and one that does not stay equal in every
+//! Header prediction changes nothing but the cost: an endpoint with it and an endpoint without it stay equal in every
 //! field, whatever comes.
 
 use std::sync::Arc;

@@ -21,24 +21,34 @@ impl Endpoint {
                 Timer::Recovery => self.on_recovery_deadline(now),
                 // It only wakes the sender.
                 Timer::Pacing => {}
+                Timer::Congestion => self.send.on_congestion_deadline(now),
                 Timer::Persist => {
                     let allowed = self.allowed();
                     let outcome = self.send.on_persist_timeout(now, allowed, &mut self.timers);
                     self.conclude_timeout(outcome);
                 }
-                Timer::DelayedAck => self.receive.acknowledge_now(),
+                Timer::DelayedAck => self.receive.on_ack_wait_over(),
                 Timer::KeepAlive => self.on_keep_alive_timeout(now),
                 Timer::TimeWait => self.change(Change::LifetimePassed),
             }
+            self.watch_congestion_deadline(now);
         }
     }
 
-    /// What a timeout of the sender means for the connection.
+    /// Consequence of a sender's timeout for the connection.
     pub(super) fn conclude_timeout(&mut self, outcome: TimeoutOutcome) {
         match outcome {
             TimeoutOutcome::Nothing | TimeoutOutcome::Retransmission => {}
             TimeoutOutcome::SynRetransmission => self.fast_open.on_syn_timeout(),
             TimeoutOutcome::GivesUp => self.give_up(CloseReason::TimedOut),
+        }
+    }
+
+    /// Sets the congestion control's own timer, while there is a connection for it.
+    #[inline]
+    pub(super) fn watch_congestion_deadline(&mut self, now: Instant) {
+        if self.may_send_data() {
+            self.send.watch_congestion_deadline(now, &mut self.timers);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What to send next, in the order in which it is considered, and the fields that all segments carry.
+//! Choice of the next segment, in order of precedence, and the fields that all segments carry.
 
 use units::{Instant, Seq};
 use wire::{Ecn, Flags, Payload, Segment};
@@ -41,7 +41,7 @@ impl Endpoint {
     /// The next segment to send, of whatever kind.
     fn poll_some(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         if !self.outbox.is_empty() {
-            return self.poll_outbox(out);
+            return self.poll_outbox(now, out);
         }
         if matches!(self.state, State::SynSent | State::SynReceived)
             && let Some(kind) = self.poll_syn(now, out)
@@ -57,9 +57,14 @@ impl Endpoint {
     }
 
     #[cold]
-    fn poll_outbox(&mut self, out: &mut Segment) -> Option<Kind> {
+    fn poll_outbox(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         let Transmit { segment, kind } = self.outbox.pop_front()?;
         *out = segment;
+        // A reset without ACK answers a segment that belongs to no connection, and has none of its options.
+        let ends = kind == Kind::Reset && out.flags.contains(Flags::ACK) && out.ack == self.receive.next();
+        if ends && self.agreed.timestamps && self.config.plain.timestamps_on_reset {
+            out.options.timestamps = Some(self.receive.timestamps(now));
+        }
         Some(kind)
     }
 
@@ -76,7 +81,7 @@ impl Endpoint {
         ack
     }
 
-    /// What the state of the connection permits to send.
+    /// Data that the state of the connection permits to send.
     #[inline]
     pub(super) fn allowed(&self) -> Allowed {
         Allowed { data: self.may_send_data(), fin: self.state.sends_data(), polls: self.agreed.polls }
@@ -101,6 +106,9 @@ impl Endpoint {
         self.begin_segment(out, seq, flags, payload);
         if !matches!(kind, Kind::Retransmission { .. }) {
             self.mark_outgoing(out, kind != Kind::ZeroWindowProbe);
+        }
+        if !out.payload.is_empty() {
+            self.receive.on_data_sent(now);
         }
         self.complete(now, out);
         kind

@@ -1,4 +1,4 @@
-//! How options stand on a SYN, and the segment size of a SYN without any.
+//! Order of options on a SYN, and the segment size of a SYN without any.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The options of the handshake: those that an end offers, and those that hold for the connection.
+//! The options of the handshake: the options that an end offers, and the options that apply to the connection.
 
 mod layout;
 
@@ -24,7 +24,7 @@ pub struct Agreed {
     pub timestamps: bool,
     /// Whether ACKs carry SACK blocks.
     pub sack: bool,
-    /// How marks of queues on the way are told, if they may mark (RFC 3168 §6.1.1).
+    /// Feedback of congestion marks, if queues may mark (RFC 3168 §6.1.1).
     pub ecn: EcnFeedback,
     /// Whether both ends understand polls.
     pub polls: bool,
@@ -64,6 +64,11 @@ impl Agreed {
             ecn: agreed_feedback(config.plain.ecn, syn.flags),
             polls: config.understands_polls() && syn.flags.contains(Flags::POLL),
         }
+    }
+
+    /// The lesser of the segment sizes that both ends have announced, which counts options.
+    pub(crate) fn clamped_mss(&self) -> Bytes {
+        self.smss + Bytes(if self.timestamps { TIMESTAMPS_LEN } else { 0 })
     }
 
     /// The window that `segment` offers; not for a SYN, whose window is never scaled.

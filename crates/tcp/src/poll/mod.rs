@@ -1,4 +1,4 @@
-//! Which segments ask for an acknowledgment.
+//! Polling: the segments that ask for an acknowledgment.
 //!
 //! A receiver that acknowledges rarely does not know the sender's window, and so cannot keep enough ACKs in it. Here
 //! the sender asks for the acknowledgment of single segments, by a bit in the header ([`wire::Flags::POLL`]), and the
@@ -56,9 +56,9 @@ pub struct Outgoing {
     pub last: bool,
 }
 
-/// How far it is to the next segment that asks.
+/// Distance to the next segment that asks.
 ///
-/// What the asking segment has beyond the step counts for the next one: two ACKs in a window of five segments are
+/// The part of the asking segment beyond the step counts for the next step: two ACKs in a window of five segments are
 /// asked for by the third, fifth, eighth and tenth. Starting anew at each would make them fewer than two.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {

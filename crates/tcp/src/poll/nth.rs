@@ -12,9 +12,9 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Every how many segments. A4L4 of Landström 2008: 4.
+    /// Number of segments for each ACK. A4L4 of Landström 2008: 4.
     pub segments: Segments,
-    /// The least number of ACKs in a window. Landström 2008 §6.3: 2.
+    /// Minimum number of ACKs in a window. Landström 2008 §6.3: 2.
     pub least_per_window: u32,
     /// Whether the acknowledgment fixes hold (Landström 2008 §6.4.3).
     pub fixes: bool,

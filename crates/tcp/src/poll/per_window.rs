@@ -1,5 +1,5 @@
-//! So many segments ask in each window, however large it is: the strategies 2W and 4W of Landström 2008
-//! §6.3.
+//! A fixed number of segments of each window ask for an ACK, whatever its size: the strategies 2W and 4W of
+//! Landström 2008 §6.3.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How many ACKs in a window. Landström 2008 §6.3: 2 or 4.
+    /// Number of ACKs in a window. Landström 2008 §6.3: 2 or 4.
     #[schemars(range(min = 1))]
     pub acks: u32,
     /// Whether the acknowledgment fixes hold (Landström 2008 §6.4.3).

@@ -1,4 +1,4 @@
-//! Which runs of bytes have arrived out of order, and in which order they last changed.
+//! Runs of bytes that have arrived out of order, and the order of their last changes.
 
 use std::collections::VecDeque;
 
@@ -49,6 +49,11 @@ impl Islands {
         if self.islands.is_empty() {
             self.changes.clear();
         }
+    }
+
+    /// The island before all others.
+    pub(super) fn first(&self) -> Option<SeqRange> {
+        self.islands.first()
     }
 
     /// The island that `seq` lies in.

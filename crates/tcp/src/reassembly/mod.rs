@@ -1,5 +1,5 @@
-//! Reassembly: the bytes that arrived in order and were not read yet, and those that arrived out of order and
-//! wait for the gap before them to fill.
+//! Reassembly: the bytes that arrived in order and were not read yet, and the bytes that arrived out of order and wait
+//! for the gap before them to fill.
 //!
 //! In-order data costs the same however much waits beyond a gap. Data that arrives out of order extends an island of
 //! [`Islands`]; no island is walked.
@@ -35,7 +35,7 @@ struct Piece {
     payload: Payload,
 }
 
-/// What the arrival of a run of bytes did to the stream.
+/// Effect of an arriving run of bytes on the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// It was the next in order, and nothing was waiting beyond it.
@@ -106,7 +106,7 @@ impl Reassembly {
         Some(payload)
     }
 
-    /// What the buffer holds.
+    /// Contents of the buffer.
     #[must_use]
     pub const fn held(&self) -> Held {
         Held { unread: self.ready_bytes, out_of_order: self.pieces_bytes, shared: Shared::ALONE }
@@ -138,6 +138,12 @@ impl Reassembly {
         let newest = self.islands.newest(2);
         let is_apart = |block: &SeqRange| range.end.before(block.start) || block.end.before(range.start);
         newest.len() == 2 && newest.as_slice().iter().all(is_apart)
+    }
+
+    /// The island before all others.
+    #[must_use]
+    pub fn first_island(&self) -> Option<SeqRange> {
+        self.islands.first()
     }
 
     /// The island that holds all of `range`, if all of it has arrived out of order.

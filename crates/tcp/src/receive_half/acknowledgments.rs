@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use units::Seq;
+use units::{Instant, Seq};
 
 use crate::ack::{AckPolicy, Data, Series, When};
 use crate::timers::{Timer, Timers};
@@ -16,6 +16,8 @@ pub(super) struct Acknowledgments {
     planned: VecDeque<Seq>,
     /// Last.ACK.sent (RFC 7323 §4.3).
     last_sent: Seq,
+    /// Whether the policy observes the data that are sent.
+    observes_replies: bool,
 }
 
 /// Whether an acknowledgment is due.
@@ -23,7 +25,7 @@ pub(super) struct Acknowledgments {
 pub(crate) enum AckDue {
     /// No.
     No,
-    /// When the delayed-ACK timer expires; a segment sent before carries it.
+    /// Time at which the delayed-ACK timer expires; a segment sent before carries it.
     Delayed,
     /// Now.
     Now,
@@ -33,7 +35,9 @@ pub(crate) enum AckDue {
 
 impl Acknowledgments {
     pub(super) fn new(policy: Box<dyn AckPolicy>) -> Self {
-        Self { policy, due: AckDue::No, planned: VecDeque::new(), last_sent: Seq::default() }
+        let observes_replies = policy.traits().observes_replies;
+        let (due, planned) = (AckDue::No, VecDeque::new());
+        Self { policy, due, planned, last_sent: Seq::default(), observes_replies }
     }
 
     /// The peer's stream begins at `next`.
@@ -46,6 +50,7 @@ impl Acknowledgments {
         let awaited = self.policy.traits().answers_polls;
         if awaited {
             self.policy = crate::ack::without_polls();
+            self.observes_replies = self.policy.traits().observes_replies;
         }
         awaited
     }
@@ -91,6 +96,43 @@ impl Acknowledgments {
         }
     }
 
+    /// Data of ours leave.
+    #[inline]
+    pub(super) fn on_data_sent(&mut self, now: Instant) {
+        if self.observes_replies {
+            self.policy.on_data_sent(now);
+        }
+    }
+
+    /// The handshake is done, and data of ours follow at once.
+    pub(super) fn on_reply_expected(&mut self, now: Instant) {
+        self.policy.on_reply_expected(now);
+    }
+
+    /// The data that have arrived came with the peer's SYN.
+    pub(super) fn on_syn_data(&mut self) {
+        self.policy.on_syn_data();
+    }
+
+    /// The delayed-ACK timer has expired.
+    pub(super) fn on_wait_over(&mut self) {
+        self.policy.on_wait_over();
+        self.due = AckDue::Now;
+    }
+
+    /// The peer's FIN has arrived, alone and first, and may wait for a segment that carries its ACK.
+    pub(super) fn on_fin(&mut self, now: Instant, timers: &mut Timers) {
+        match self.policy.on_fin() {
+            When::Within(wait) if self.due != AckDue::Now => {
+                if self.due == AckDue::No {
+                    timers.set(Timer::DelayedAck, now + wait);
+                }
+                self.due = AckDue::Delayed;
+            }
+            _ => self.due = AckDue::Now,
+        }
+    }
+
     /// Plans several ACKs for the data up to `next` that have arrived since the last one.
     fn plan(&mut self, series: Series, next: Seq) {
         self.planned.clear();
@@ -110,7 +152,7 @@ impl Acknowledgments {
     }
 
     /// The acknowledgment number of a segment that is sent now, where RCV.NXT is `next`. A segment with data
-    /// acknowledges everything, one that is `alone` an ACK as the policy has planned.
+    /// acknowledges everything; a segment that is `alone` sends an ACK as the policy has planned.
     #[inline]
     pub(super) fn number(&mut self, next: Seq, alone: bool) -> Seq {
         if self.planned.is_empty() { next } else { self.planned_number(next, alone) }
@@ -141,7 +183,7 @@ impl Acknowledgments {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use units::{Bytes, Duration, Instant};
+    use units::{Bytes, Duration};
 
     use super::*;
     use crate::reassembly::Arrival;

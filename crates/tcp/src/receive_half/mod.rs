@@ -47,7 +47,7 @@ pub(crate) struct ReceiveHalf {
 /// A data segment as the receiving half sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reception {
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Instant,
     /// The round-trip time, where it is known.
     pub rtt: Option<Duration>,
@@ -256,8 +256,37 @@ impl ReceiveHalf {
         self.window.leave();
         self.stream.skip_one();
         self.window.open_to(self.window.edge().max(self.stream.next()));
-        self.acks.set_due(AckDue::Now);
         true
+    }
+
+    /// The peer's FIN was taken in: its ACK goes at once, unless it `may_wait`.
+    pub(crate) fn acknowledge_fin(&mut self, now: Instant, may_wait: bool, timers: &mut Timers) {
+        if may_wait {
+            self.acks.on_fin(now, timers);
+        } else {
+            self.acks.set_due(AckDue::Now);
+        }
+    }
+
+    /// Data of ours leave, which may be a reply.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        self.acks.on_data_sent(now);
+    }
+
+    /// The handshake is done, and data of ours follow at once.
+    pub(crate) fn expect_reply(&mut self, now: Instant) {
+        self.acks.on_reply_expected(now);
+    }
+
+    /// The data that have arrived came with the peer's SYN.
+    pub(crate) fn on_syn_data(&mut self) {
+        self.acks.on_syn_data();
+    }
+
+    /// The delayed-ACK timer has expired.
+    pub(crate) fn on_ack_wait_over(&mut self) {
+        self.acks.on_wait_over();
     }
 
     /// A segment without new data has arrived again; data that arrived twice are reported (RFC 2883 §4).
@@ -369,6 +398,11 @@ impl ReceiveHalf {
         let next = self.stream.next();
         if range.start.before(next) {
             return Some(SeqRange { start: range.start, end: range.end.min(next) });
+        }
+        if range.start == next {
+            // Data in order that reach into those after the gap (Linux `tcp_ofo_queue`).
+            let queued = self.stream.first_island().filter(|island| island.start.before(range.end));
+            return queued.map(|island| SeqRange { start: island.start, end: range.end });
         }
         self.stream.island_covering(range).map(|_| range)
     }

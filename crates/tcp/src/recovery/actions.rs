@@ -1,4 +1,4 @@
-//! What a recovery asks the endpoint to do: general actions on the window and on the retransmission timer.
+//! Requests of a recovery to the endpoint: general actions on the window and on the retransmission timer.
 
 use units::Bytes;
 
@@ -7,7 +7,7 @@ use crate::Decision;
 use crate::congestion::CongestionEvent;
 use crate::spurious::SignalKind;
 
-/// What an ACK, a timeout or a deadline means for the window and for the retransmission timer.
+/// Consequence of an ACK, a timeout or a deadline for the window and for the retransmission timer.
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct Actions {
@@ -15,7 +15,7 @@ pub struct Actions {
     pub window: WindowAction,
     /// The action on the retransmission timer.
     pub timer: TimerAction,
-    /// What was found, for records.
+    /// The finding, for records.
     pub finding: Finding,
 }
 
@@ -35,7 +35,7 @@ pub enum WindowAction {
         event: CongestionEvent,
         /// The window that was in use, where it is not that of congestion control: it is what is reduced.
         held: Option<Bytes>,
-        /// What is added to the reduced window.
+        /// Amount added to the reduced window.
         plus: Bytes,
     },
     /// Fast recovery is over, and the window becomes this.
@@ -75,7 +75,7 @@ pub enum TimerAction {
     Expire,
 }
 
-/// What was found.
+/// The finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// Nothing that is recorded.
@@ -100,7 +100,7 @@ impl Actions {
     /// Everything stays as it is.
     pub const NONE: Self = Self::hold(TimerAction::Leave);
 
-    /// The meaning of an ACK that reports no loss: one that advances opens the window and restarts the timer.
+    /// Actions after an ACK that reports no loss: an advancing ACK opens the window and restarts the timer.
     pub const fn ordinary(ack: &AckEvent) -> Self {
         if ack.advances { Self::grow(ack.acked, TimerAction::Restart) } else { Self::NONE }
     }
@@ -158,7 +158,7 @@ impl Finding {
         matches!(self, Self::Loss(_) | Self::Collapse(_) | Self::Suspected(_))
     }
 
-    /// How records name it, and its reason.
+    /// Its name in records, and its reason.
     pub(crate) const fn decision(self) -> Option<(Decision, &'static str)> {
         Some(match self {
             Self::Nothing => return None,

@@ -1,4 +1,4 @@
-//! What a sender does once its retransmission timer has run out.
+//! Behaviour of a sender after a retransmission timeout.
 //!
 //! The window is one segment by then (congestion control saw to that), and the first segment goes out
 //! again. The styles differ in the rest of what was outstanding (Sarolahti 2000, appendix C).
@@ -11,11 +11,11 @@ use super::AckEvent;
 use crate::Cause;
 use crate::scoreboard::Scoreboard;
 
-/// How the rest of the window is treated after a timeout.
+/// Treatment of the rest of the window after a timeout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
-    /// All of it is taken for lost and sent again in slow start, before new data (BSD; RFC 5681 §3.1).
+    /// Everything is considered lost and sent again in slow start, before new data (BSD; RFC 5681 §3.1).
     /// Duplicate ACKs release nothing.
     #[default]
     GoBackN,
@@ -28,8 +28,9 @@ pub enum Style {
     /// Only the first segment is taken for lost; each ACK that advances points at the next one. No new
     /// data until all that was outstanding is acknowledged.
     Hold,
-    /// What the detector of losses takes for lost by then, and later (RFC 8985 §6.3, Linux `tcp_timeout_mark_lost`):
-    /// the first segment is, others may still arrive. Not for files, as it is a part of such a detector.
+    /// Segments that the loss detector considers lost by then, and later (RFC 8985 §6.3, Linux
+    /// `tcp_timeout_mark_lost`): the first segment is, others may still arrive. Not for files, as it is a part of such
+    /// a detector.
     #[serde(skip)]
     ByDetector,
 }
@@ -50,7 +51,7 @@ impl AfterTimeout {
         Self { style, recover: None, left: Bytes::ZERO }
     }
 
-    /// What is lost is the detector's to say.
+    /// The detector decides which segments are lost.
     #[must_use]
     pub const fn by_detector() -> Self {
         Self::new(Style::ByDetector)
@@ -113,8 +114,8 @@ impl AfterTimeout {
         self.recover.is_some() && matches!(self.style, Style::Hold | Style::ResendAll)
     }
 
-    /// What the window has room for beyond the one segment that a timeout leaves: what is still in the network, where
-    /// not everything is taken for lost (Linux `tcp_enter_loss`).
+    /// Room in the window beyond the one segment after a timeout: the data still in the network, where not everything
+    /// is taken for lost (Linux `tcp_enter_loss`).
     #[must_use]
     pub fn window_beyond_one(&self, board: &Scoreboard) -> Bytes {
         if self.style == Style::ByDetector { board.pipe() } else { Bytes::ZERO }
@@ -126,7 +127,7 @@ impl AfterTimeout {
         self.recover.is_none() || self.style != Style::Hold
     }
 
-    /// What to add to the window.
+    /// Amount to add to the window.
     #[must_use]
     pub const fn inflation(&self) -> i64 {
         self.left.0.cast_signed()

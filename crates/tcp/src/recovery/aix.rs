@@ -32,14 +32,14 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Whether the window grows unseen while duplicates come.
+    /// Whether a hidden window grows while duplicates arrive.
     pub candid_growth: bool,
     /// Whether the window after a closed gap starts from the data in the network at that time. Data that were not
     /// sent during the repair then follow in slow start and not in a burst.
     pub cwnd_compensation: bool,
-    /// How a corroborated loss is repaired.
+    /// Method of repairing a corroborated loss.
     pub repair: RepairBy,
-    /// What happens after a corroborated timeout.
+    /// Retransmission after a corroborated timeout.
     pub after_timeout: Style,
 }
 
@@ -54,8 +54,9 @@ impl Default for Parameters {
     }
 }
 
-/// How a corroborated loss is repaired.
+/// Method of repairing a corroborated loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "AixRepair")]
 pub enum RepairBy {
     /// By RFC 6675.
     #[default]
@@ -90,13 +91,13 @@ enum Mode {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     window: Bytes,
-    /// What was outstanding then: what a reduction goes by.
+    /// Outstanding data at that time, the base of a reduction.
     flight: Bytes,
     /// New segments that duplicates may still let out.
     allowed: u32,
 }
 
-/// What is needed to judge a suspicion.
+/// State needed to judge a suspicion.
 #[derive(Clone, Copy, Debug)]
 struct Proof {
     signal: SignalKind,
@@ -215,7 +216,7 @@ impl Aix {
     /// A timeout in loss recovery: reduce, and leave. Of a suspicion that was not confirmed yet nothing was reduced,
     /// and so it is the first of its segment.
     fn on_timeout_in_recovery(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions {
-        // What the duplicates have let out beyond the flight of before does not count.
+        // Segments that the duplicates released beyond the former flight do not count.
         let counted = self.held().map_or(timeout.flight, |held| timeout.flight.min(held.flight));
         let repeated = timeout.repeated && !matches!(self.mode, Mode::Corroborating(..));
         self.mode = Mode::Plain;
@@ -230,7 +231,7 @@ impl Aix {
         }
     }
 
-    /// Within the window as ever; beyond it, one segment for each duplicate, new or again. The first
+    /// Within the window as usual; beyond it, one segment for each duplicate, new or retransmitted. The first
     /// retransmission does not wait.
     fn may_send(&self, next: Next, board: &Scoreboard, room: &Room) -> bool {
         let Some(held) = self.held() else { return true };
@@ -341,7 +342,7 @@ impl Aix {
         Actions { window, timer: TimerAction::Restart, finding: Finding::Refuted(signal) }
     }
 
-    /// What a duplicate adds to `cwnd_aix`.
+    /// Amount that a duplicate adds to `cwnd_aix`.
     const fn grown(&self, ack: &AckEvent) -> Bytes {
         if self.parameters.candid_growth { ack.newly_sacked } else { Bytes::ZERO }
     }
@@ -361,7 +362,7 @@ impl Proof {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
     "aix",
-    "repairs at once, reduces the window once the loss is corroborated, grows meanwhile (TCP-Aix)",
+    "retransmits at once, reduces the window when the loss is corroborated, grows until then (TCP-Aix)",
     "Landström 2008 §4.5; Landström, Ekström, Larzon and Ludwig 2006",
     &Build(|parameters: &Parameters| Box::new(Aix::new(parameters.clone()))),
 );

@@ -29,7 +29,7 @@ pub(super) trait LossDetector: std::fmt::Debug + Send {
     /// A segment was sent.
     fn on_sent(&mut self, _sent: &SentEvent, _board: &Scoreboard) {}
 
-    /// When it is to judge without an ACK.
+    /// Time at which it is to judge without an ACK.
     fn deadline(&self, _board: &Scoreboard) -> Option<Instant> {
         None
     }
@@ -137,7 +137,7 @@ pub(super) enum Event {
 pub(super) enum Stage<'a> {
     /// No loss is being repaired.
     Open {
-        /// What the ACK means for the disorder.
+        /// Effect of the ACK on the disorder.
         disorder: Change,
         /// It ends the repair after a timeout.
         reopened: bool,
@@ -150,7 +150,7 @@ pub(super) enum Stage<'a> {
     Over,
 }
 
-/// What a detector finds.
+/// Result of a detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detection {
     /// Nothing.
@@ -177,7 +177,7 @@ pub(super) struct FastRecovery {
 }
 
 impl FastRecovery {
-    /// A segment was sent; one that was sent again moves `HighRxt`.
+    /// A segment was sent; a retransmission moves `HighRxt`.
     pub fn count_as_sent(&mut self, sent: &SentEvent, board: &Scoreboard) {
         if let Some(segment) = board.get(sent.index).filter(|_| sent.again) {
             self.forced = false;
@@ -186,7 +186,7 @@ impl FastRecovery {
     }
 }
 
-/// What a composed recovery is made of.
+/// The parts of a composed recovery.
 #[derive(Debug)]
 pub(super) struct Composed {
     detector: Box<dyn LossDetector>,
@@ -422,7 +422,7 @@ impl Recovery for Composed {
     }
 }
 
-/// What is marked lost first, then new data, as the window allows; the first retransmission of a recovery at once.
+/// Segments marked lost first, then new data, as the window allows; the first retransmission of a recovery at once.
 #[derive(Debug)]
 pub(super) struct LostFirst;
 

@@ -23,7 +23,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// The delay of the response, in smoothed round-trip times. Bhandarkar and Reddy 2004: 1.
     pub delay: f64,
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
 }
 

@@ -16,11 +16,11 @@ use crate::scoreboard::Scoreboard;
 pub(super) struct Disorder {
     /// `FlightSizePrev`: what was outstanding when it began.
     flight: Option<Bytes>,
-    /// What is outstanding now.
+    /// The outstanding data.
     outstanding: Bytes,
 }
 
-/// What an ACK means for the disorder.
+/// Effect of an ACK on the disorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// There was none, and there is none.
@@ -73,12 +73,12 @@ impl Disorder {
         self.flight
     }
 
-    /// What limited transmit has sent since it began, and is outstanding.
+    /// Outstanding data sent by limited transmit since it began.
     pub(super) fn limited_transmit(&self) -> Bytes {
         self.flight.map_or(Bytes::ZERO, |flight| self.outstanding.saturating_sub(flight))
     }
 
-    /// The disorder was a loss: the reduction goes by the flight of before.
+    /// The disorder was a loss: the reduction is based on the former flight.
     pub(super) fn reduce(&self, ack: &AckEvent) -> Actions {
         let counted = ack.flight.saturating_sub(self.limited_transmit());
         Actions::reduce(ack.congestion_event(counted), DUPLICATES)

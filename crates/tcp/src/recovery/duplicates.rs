@@ -9,7 +9,7 @@ use super::{AckEvent, TimeoutEvent};
 use crate::Cause;
 use crate::scoreboard::Scoreboard;
 
-/// How many duplicate ACKs came in a row.
+/// Number of consecutive duplicate ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Duplicates {
     count: u32,
@@ -27,7 +27,7 @@ impl Duplicates {
         reached && !std::mem::replace(&mut self.reached, reached)
     }
 
-    /// How many came.
+    /// Number of duplicate ACKs.
     pub(super) const fn count(self) -> u32 {
         self.count
     }
@@ -38,17 +38,17 @@ impl Duplicates {
     }
 }
 
-/// Which duplicate ACKs may start fast retransmit once a loss was repaired up to some point: those below it may be the
+/// Duplicate ACKs that may start fast retransmit once a loss was repaired up to some point: those below it may be the
 /// echo of segments that were sent again needlessly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bugfix {
     /// All of them.
     None,
-    /// Those that acknowledge all up to that point, so that needless retransmissions can still trigger
-    /// one (RFC 2582 §5).
+    /// Duplicates that acknowledge all up to that point, so that needless retransmissions can still trigger one (RFC
+    /// 2582 §5).
     LessCareful,
-    /// Those that acknowledge more than that (RFC 2582 §5, RFC 6582 §3.2 step 2; `bugFix_` in ns-2).
+    /// Duplicates that acknowledge more than that (RFC 2582 §5, RFC 6582 §3.2 step 2; `bugFix_` in ns-2).
     Careful,
 }
 
@@ -58,7 +58,7 @@ pub enum Bugfix {
 pub enum Remembers {
     /// The highest number sent at the last timeout (`send_high` of RFC 2582).
     Timeouts,
-    /// That of the last timeout or fast retransmit (`recover` of RFC 6582).
+    /// The highest number at the last timeout or fast retransmit (`recover` of RFC 6582).
     Losses,
 }
 

@@ -36,12 +36,12 @@ pub struct Parameters {
     pub rampdown: bool,
     /// Whether SACKs of later segments show that a retransmission was lost itself.
     pub finds_lost_retransmissions: bool,
-    /// For what the duplicates before the loss is found let new data out. Mathis and Mahdavi 1996, section 2: for all
-    /// that lies below the highest SACK; RFC 5681 §3.2 and ns-2 withhold it.
+    /// Data in exchange for which duplicates release new data before the loss is found. Mathis and Mahdavi 1996,
+    /// section 2: for all that lies below the highest SACK; RFC 5681 §3.2 and ns-2 withhold it.
     pub new_data_before_loss: NewData,
     /// The window when a loss is found. Overdamping and Rampdown apply to a window that is halved.
     pub window_on_loss: WindowOnLoss,
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
 }
 
@@ -137,7 +137,7 @@ impl BelowSack {
     }
 }
 
-/// What is marked lost is sent again once it is believed to be lost.
+/// A segment marked lost is sent again once the loss is confirmed.
 #[derive(Debug)]
 struct OnceBelieved {
     new_data_before_loss: NewData,
@@ -176,9 +176,9 @@ pub(super) struct Rampdown {
     rampdown: bool,
     /// The window when the loss was found.
     before: Bytes,
-    /// What has arrived since then.
+    /// Amount that has arrived since then.
     delivered: Bytes,
-    /// What the window still has to come down by; `None` until the reduced window is known.
+    /// Remaining reduction of the window; `None` until the reduced window is known.
     above: Option<Bytes>,
 }
 
@@ -262,7 +262,7 @@ pub(super) fn respond_by(parameters: &Parameters, response: impl Response + 'sta
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
     "fack",
-    "counts all below the highest SACK as gone, and so knows what is in the network",
+    "considers all segments below the highest SACK to have left the network",
     "Mathis and Mahdavi 1996",
     &Build(|parameters: &Parameters| {
         Box::new(match parameters.window_on_loss {
@@ -271,3 +271,20 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
         })
     }),
 );
+
+#[cfg(test)]
+mod tests {
+    use units::Seq;
+
+    use super::*;
+
+    #[test]
+    fn a_timeout_ends_rampdown_and_a_mark_does_not() {
+        let mut rampdown = Rampdown::new(&Parameters::default());
+        rampdown.above = Some(Bytes(3000));
+        rampdown.on_event(Event::Marked { before: Bytes(8000), nxt: Seq(1) });
+        assert_eq!(rampdown.above, Some(Bytes(3000)));
+        rampdown.on_event(Event::Abandoned);
+        assert_eq!(rampdown.above, None);
+    }
+}

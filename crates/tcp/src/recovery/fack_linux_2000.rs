@@ -33,11 +33,11 @@ pub struct Parameters {
     pub exit: Exit,
     /// The window on leaving a repair without SACKs: FlightSize and one segment (Sarolahti 2000, Table 48).
     pub exit_without_sacks: Exit,
-    /// For what the duplicates before the loss is found let new data out; RFC 5681 §3.2 forbids it.
+    /// Data in exchange for which duplicates release new data before the loss is found; RFC 5681 §3.2 forbids it.
     pub new_data_before_loss: NewData,
-    /// What is halved.
+    /// Amount that is halved.
     pub halves: HalvedFlight,
-    /// What happens after a timeout. The kernel held new data back; Sarolahti 2000, Table 48: go-back-N.
+    /// Retransmission after a timeout. The kernel held new data back; Sarolahti 2000, Table 48: go-back-N.
     pub after_timeout: Style,
 }
 
@@ -57,7 +57,7 @@ impl Default for Parameters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalvedFlight {
-    /// What lies above the highest SACK, and what was sent again, as that kernel (`tcp_recalc_ssthresh`).
+    /// Data above the highest SACK, and retransmitted data, as that kernel (`tcp_recalc_ssthresh`).
     AboveSack,
     /// FlightSize (RFC 5681 equation 4).
     Flight,
@@ -74,7 +74,7 @@ struct FackLinux2000 {
     duplicates: u32,
     /// End of what is being repaired (`high_seq`), after a fast retransmit or a timeout.
     repairing: Option<Seq>,
-    /// What NewReno adds to the window, without SACKs; the first three segments are in cwnd itself.
+    /// Amount that NewReno adds to the window, without SACKs; the first three segments are in cwnd itself.
     inflation: i64,
     /// The last ACK came without SACKs.
     without_sacks: bool,
@@ -88,12 +88,12 @@ struct FackLinux2000 {
     sends: Sends,
 }
 
-/// What the last ACK allows to be sent again.
+/// Segments that the last ACK allows to be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sends {
     /// Nothing.
     Nothing,
-    /// What is marked lost, as the window allows.
+    /// Segments marked lost, as the window allows.
     Lost,
     /// The first that is marked lost, whatever the window says, and then as it allows.
     OneAtLeast,
@@ -172,7 +172,8 @@ impl Recovery for FackLinux2000 {
         SendWindow { cwnd, inflation: self.inflation + self.after_timeout.inflation() }
     }
 
-    /// What SACKs show to be gone before the loss is found lets new data out only where the parameters say so.
+    /// Before the loss is found, data that SACKs show to have left the network release new data only if the parameters
+    /// say so.
     fn pipe(&self, board: &Scoreboard) -> Bytes {
         let open = self.repairing.is_none();
         board.pipe() + if open { self.parameters.new_data_before_loss.withheld(board) } else { Bytes::ZERO }
@@ -339,7 +340,66 @@ impl FackLinux2000 {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
     "fack-linux-2000",
-    "FACK as Linux had it in 2000: holes go out with each duplicate, after a timeout too",
+    "FACK as in the Linux of 2000: each duplicate releases a hole, also after a timeout",
     "Linux 2.3.99 tcp_fast_retrans and tcp_fack_retransmit; Sarolahti 2000 section 6.1",
     &Build(|parameters: &Parameters| Box::new(FackLinux2000::new(parameters.clone()))),
 );
+
+#[cfg(test)]
+mod tests {
+    use units::{Instant, SeqRange};
+    use wire::Payload;
+
+    use super::*;
+    use crate::scoreboard::New;
+
+    fn ack() -> AckEvent {
+        AckEvent { smss: Bytes(1000), acked: Bytes(400), dupthresh: 3, ..AckEvent::default() }
+    }
+
+    fn repairing(duplicates: u32) -> FackLinux2000 {
+        let new = FackLinux2000::new(Parameters::default());
+        FackLinux2000 { duplicates, repairing: Some(Seq(5000)), ..new }
+    }
+
+    // `tcp_fast_retrans`: `dup_acks > 3`; the first three segments are in cwnd itself.
+    #[test]
+    fn the_fourth_duplicate_without_sacks_inflates_the_window_and_the_third_does_not() {
+        let (mut recovery, mut board) = (repairing(2), Scoreboard::EMPTY);
+        let after_each = [(); 2].map(|()| {
+            let _ = recovery.on_duplicate(&ack(), 0, &mut board);
+            recovery.inflation
+        });
+        assert_eq!(after_each, [0, 1000]);
+    }
+
+    #[test]
+    fn a_partial_ack_after_three_duplicates_deflates_by_what_it_acknowledges_and_adds_a_segment() {
+        let inflation = |duplicates| {
+            let mut recovery = repairing(duplicates);
+            let _ = recovery.on_partial_ack(&ack(), 0, &mut board());
+            recovery.inflation
+        };
+        assert_eq!([2, 3].map(inflation), [0, 1000 - 400]);
+    }
+
+    #[test]
+    fn a_false_signal_ends_the_repair() {
+        let mut recovery = repairing(4);
+        recovery.inflation = 3000;
+        recovery.on_spurious();
+        assert_eq!((recovery.repairing, recovery.inflation, recovery.duplicates), (None, 0, 0));
+    }
+
+    /// A segment that was sent once.
+    fn board() -> Scoreboard {
+        let mut board = Scoreboard::EMPTY;
+        let range = SeqRange { start: Seq(1), end: Seq(1001) };
+        board.push(
+            New { range, payload: Payload::Pattern { offset: 0, len: 1000 }, syn: false, fin: false },
+            Instant::START,
+            Bytes(8000),
+        );
+        board
+    }
+}

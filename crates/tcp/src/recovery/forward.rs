@@ -15,12 +15,12 @@ use super::AckEvent;
 use crate::Cause;
 use crate::scoreboard::Scoreboard;
 
-/// What the forward-most SACK says of the segments below it.
+/// Conclusion from the forward-most SACK on the segments below it.
 #[derive(Debug, Default)]
 pub(super) struct Forward {
     /// Everything before this was judged.
     judged: Option<Seq>,
-    /// What was sent again, in the order of sending: where it starts, and SND.NXT at that time.
+    /// Retransmissions in the order of sending: the start of each, and SND.NXT at that time.
     resent: VecDeque<(Seq, Seq)>,
 }
 
@@ -75,7 +75,7 @@ impl Forward {
     }
 }
 
-/// What lets new data out before the loss is found.
+/// Data in exchange for which new data are released before the loss is found.
 ///
 /// The kernel takes each hole for a place in the network (`tcp_packets_in_flight`); then the first duplicate of a
 /// loss lets out two segments where one has left, and a full queue drops the second.
@@ -91,7 +91,7 @@ pub enum NewData {
 }
 
 impl NewData {
-    /// What the scoreboard has taken off the pipe and yet lets nothing out.
+    /// Amount that the scoreboard has removed from the pipe without releasing new data.
     pub(super) fn withheld(self, board: &Scoreboard) -> Bytes {
         match self {
             Self::Withheld => board.outstanding().saturating_sub(board.pipe()),

@@ -1,4 +1,4 @@
-//! How far the SACKs have judged what is outstanding (`Update()` of RFC 3517 and RFC 6675 §4).
+//! Position up to which the SACKs have judged the outstanding data (`Update()` of RFC 3517 and RFC 6675 §4).
 
 use units::Seq;
 
@@ -7,7 +7,7 @@ use super::composed::FastRecovery;
 use crate::Cause;
 use crate::scoreboard::Scoreboard;
 
-/// How far the segments of a recovery were judged.
+/// Position up to which the segments of a recovery were judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Judged {
     /// Everything before this was judged by the SACKs above it.

@@ -6,8 +6,8 @@ use units::Bytes;
 use super::{AckEvent, SentEvent};
 use crate::scoreboard::Scoreboard;
 
-/// What may be sent beyond the window, and what was. An algorithm without selective acknowledgments adds the first to
-/// its inflation: there the pipe does not shrink by a duplicate ACK.
+/// Amount that may be sent beyond the window, and amount that was sent. An algorithm without selective acknowledgments
+/// adds the first to its inflation: there the pipe does not shrink by a duplicate ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LimitedTransmit {
     on: bool,
@@ -32,7 +32,7 @@ impl LimitedTransmit {
         }
     }
 
-    /// A segment was sent: a new one that the congestion window alone would have held back is counted.
+    /// A segment was sent: it is counted if it is new and exceeds the congestion window.
     pub(super) fn on_sent(&mut self, sent: &SentEvent, board: &Scoreboard) {
         if sent.again || self.allowed.is_zero() {
             return;
@@ -47,12 +47,12 @@ impl LimitedTransmit {
         (self.allowed, self.sent) = (Bytes::ZERO, Bytes::ZERO);
     }
 
-    /// What may be sent beyond the window.
+    /// Amount that may be sent beyond the window.
     pub(super) const fn allowed(&self) -> Bytes {
         self.allowed
     }
 
-    /// What was sent beyond the window, which a reduction does not count (RFC 5681 §3.2 step 2).
+    /// Amount that was sent beyond the window, which a reduction does not count (RFC 5681 §3.2 step 2).
     pub(super) const fn sent(&self) -> Bytes {
         self.sent
     }

@@ -74,7 +74,7 @@ pub trait Recovery: std::fmt::Debug + Send {
         Actions::NONE
     }
 
-    /// When the algorithm acts without an ACK, beside the retransmission timer.
+    /// Time at which the algorithm acts without an ACK, beside the retransmission timer.
     fn deadline(&self, _board: &Scoreboard) -> Option<Instant> {
         None
     }
@@ -87,7 +87,7 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// windows.
     fn on_spurious(&mut self);
 
-    /// What to send now.
+    /// Data to send now.
     fn next(&self, board: &Scoreboard, room: &Room) -> Next;
 
     /// A segment was sent.
@@ -110,7 +110,7 @@ pub trait Recovery: std::fmt::Debug + Send {
         false
     }
 
-    /// Where the algorithm stands.
+    /// State of the algorithm.
     fn state(&self) -> RecoveryState;
 
     /// Its demands on the connection, and the tasks that it takes over.
@@ -122,13 +122,13 @@ pub trait Recovery: std::fmt::Debug + Send {
 /// The window to send by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendWindow {
-    /// The congestion window, or the one that is held instead of it while a loss is suspected.
+    /// The congestion window, or the window that is held instead of it while a loss is suspected.
     pub cwnd: Bytes,
-    /// What fast recovery and limited transmit add to it, or take off (RFC 5681 §3.2, RFC 3042).
+    /// Amount that fast recovery and limited transmit add to it, or subtract (RFC 5681 §3.2, RFC 3042).
     pub inflation: i64,
 }
 
-/// Where a sender stands in its reaction to a loss.
+/// State of a sender's reaction to a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryState {
     /// No loss is being repaired.
@@ -159,7 +159,7 @@ impl RecoveryState {
 /// An acceptable ACK, already entered on the board.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckEvent {
-    /// When it came.
+    /// Time of arrival.
     pub now: Instant,
     /// Its acknowledgment number; SND.UNA by now.
     pub number: Seq,
@@ -179,7 +179,7 @@ pub struct AckEvent {
     pub duplicate: bool,
     /// SND.NXT.
     pub nxt: Seq,
-    /// How many duplicates mean a loss.
+    /// Number of duplicates that indicates a loss.
     pub dupthresh: u32,
     /// The threshold below which each duplicate is to let a new segment out, beyond the two of RFC 3042: where it may
     /// grow, that of now, whatever else fast retransmit waits for.
@@ -210,9 +210,9 @@ pub struct AckEvent {
     pub rtt: Option<Duration>,
     /// The same of the newest segment that it acknowledges and no SACK has reported before.
     pub newest_rtt: Option<Duration>,
-    /// That of the last segment that it acknowledges, if that one was sent once, whatever became of those before it.
+    /// Round trip of the last segment that it acknowledges, if that segment was sent once.
     pub last_rtt: Option<Duration>,
-    /// Of the data that it reports, those that the peer reports as marked.
+    /// Number of reported bytes that the peer reports as marked.
     pub marked: Bytes,
 }
 
@@ -255,7 +255,7 @@ pub struct TimeoutEvent {
 }
 
 impl TimeoutEvent {
-    /// What a timeout means for congestion control, where a reduction goes by `flight`.
+    /// Consequence of a timeout for congestion control, with a reduction based on `flight`.
     #[must_use]
     pub const fn congestion_event(&self, flight: Bytes) -> CongestionEvent {
         let Self { now, cwnd, pipe, repeated, .. } = *self;
@@ -298,7 +298,7 @@ impl Room {
     }
 }
 
-/// What to send.
+/// Data to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// This segment of the board, again.

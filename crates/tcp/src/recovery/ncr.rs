@@ -21,16 +21,17 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How much new data duplicate ACKs let out.
+    /// Amount of new data that duplicate ACKs release.
     pub transmit: Transmit,
-    /// By which standard losses are found and repaired.
+    /// Standard by which losses are detected and repaired.
     pub repair: RepairBy,
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
 }
 
-/// By which standard losses are found and repaired.
+/// Standard by which losses are detected and repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "NcrRepair")]
 pub enum RepairBy {
     /// By RFC 6675: enough is SACKed anywhere above a segment.
     #[default]
@@ -41,7 +42,7 @@ pub enum RepairBy {
     Sack3517,
 }
 
-/// How much new data duplicate ACKs let out (RFC 4653 §3).
+/// Amount of new data that duplicate ACKs release (RFC 4653 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transmit {
@@ -89,7 +90,7 @@ impl<D: LossDetector> LossDetector for RoundTripThreshold<D> {
     }
 }
 
-/// Extended limited transmit: the flight of before is held, and new data replace what has arrived.
+/// Extended limited transmit: the former flight is held, and new data replace what has arrived.
 #[derive(Debug)]
 struct ExtendedLimitedTransmit {
     transmit: Transmit,

@@ -22,18 +22,18 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Which duplicate ACKs may start fast retransmit after an earlier loss.
+    /// Duplicate ACKs that may start fast retransmit after an earlier loss.
     pub bugfix: Bugfix,
-    /// What the bugfix remembers.
+    /// Sequence number that the bugfix uses.
     pub remembers: Remembers,
     /// Whether a partial ACK lets one new segment out beside the retransmission, if it acknowledges a
     /// segment's worth at least (RFC 6582 §3.2 step 3).
     pub new_data_on_partial_ack: bool,
     /// The window on leaving fast recovery.
     pub exit: Exit,
-    /// Which partial ACKs restart the timer.
+    /// Partial ACKs that restart the timer.
     pub timer: Timer,
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042).
     pub limited_transmit: bool,
@@ -52,7 +52,7 @@ pub enum Exit {
     Ssthresh,
 }
 
-/// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
+/// Partial ACKs that restart the retransmission timer (RFC 6582 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
@@ -82,7 +82,7 @@ impl Default for Parameters {
 struct Inflate {
     parameters: Parameters,
     limited_transmit: LimitedTransmit,
-    /// What duplicates added to the window, less what partial ACKs took off; it may fall below zero.
+    /// Amount that duplicates added to the window, less the amount that partial ACKs subtracted; may be below zero.
     inflation: i64,
     partial_acks: u32,
 }

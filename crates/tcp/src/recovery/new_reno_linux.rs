@@ -1,4 +1,4 @@
-//! NewReno as Linux has it, for a peer that does not permit SACK.
+//! NewReno as in Linux, for a peer that does not permit SACK.
 //!
 //! Each duplicate ACK counts as a segment that has left the network, as if the peer had SACKed it
 //! (`tcp_add_reno_sack`), and so the estimate of the pipe and the proportional reduction are those of a connection with
@@ -18,7 +18,7 @@ use crate::scoreboard::Scoreboard;
 /// Duplicate ACKs that stand for segments (`sacked_out`). They are marks on the board.
 #[derive(Debug, Default)]
 struct CountedDuplicates {
-    /// How many since SND.UNA advanced last outside of fast recovery.
+    /// Number since SND.UNA last advanced outside of fast recovery.
     count: u32,
 }
 
@@ -93,7 +93,7 @@ impl LossDetector for CountedDuplicates {
     }
 }
 
-/// What Linux does without SACK.
+/// Recovery of Linux without SACK.
 pub(super) fn linux() -> Box<dyn Recovery> {
     let detector = CountedDuplicates::default();
     let composed = Composed::new(detector, LostFirst, Prr::without_sack(), AfterTimeout::by_detector());

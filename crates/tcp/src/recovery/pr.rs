@@ -27,7 +27,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// α: what is left of the largest round trip after one round trip. Landström 2008 §4.2.3: 0.999.
     pub alpha: f64,
-    /// β: how many of the largest round trips a segment is waited for. Bohacek et al. 2003; Landström 2008
+    /// β: the time to wait for a segment, in multiples of the largest round trip. Bohacek et al. 2003; Landström 2008
     /// §4.2.3: 3.
     pub beta: f64,
 }
@@ -56,7 +56,7 @@ struct Pr {
     /// *cburst*: drops of the memorized since the window was halved.
     burst: u64,
     extreme: Option<Extreme>,
-    /// When something was last delivered.
+    /// Time at which something was last delivered.
     delivered_at: Instant,
     /// At the last drop: what was outstanding, and the window under which the segment had been sent.
     dropped: (Bytes, Bytes),
@@ -78,7 +78,7 @@ struct Departed {
 struct Extreme {
     since: Instant,
     recover: Seq,
-    /// How long a segment is waited for now.
+    /// Present time to wait for a segment.
     wait: Duration,
     /// Nothing is sent until then.
     quiet_until: Option<Instant>,
@@ -164,7 +164,7 @@ impl Recovery for Pr {
     }
 }
 
-/// What the drop of a segment means.
+/// Consequence of a dropped segment.
 enum Drop {
     /// It belongs to an event that was answered.
     Counted,
@@ -185,7 +185,7 @@ impl Pr {
         self.first_waited_for(board).is_none().then_some(front.last_sent)
     }
 
-    /// How long SACKs without an acknowledgment are believed: as long as the usual timer runs at least.
+    /// Time for which SACKs without an acknowledgment are trusted: at least the length of the usual timer.
     fn patience(&self) -> Duration {
         self.wait().max(LEAST_AFTER_EXTREME)
     }
@@ -320,7 +320,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
     "pr",
-    "a timer for each segment and no eye for the order of ACKs (TCP-PR)",
+    "a timer for each segment, whatever the order of ACKs (TCP-PR)",
     "Bohacek, Hespanha, Lee, Lim and Obraczka 2003; Landström 2008 §4.2.3",
     &Checked(Parameters::check, |parameters: &Parameters| {
         let Parameters { alpha, beta } = *parameters;

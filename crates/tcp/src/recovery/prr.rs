@@ -24,7 +24,7 @@ pub enum Reduction {
     AtOnce,
 }
 
-/// What the reduction is a part of: how much was in use as recovery began.
+/// Base of the reduction: the amount in use at the start of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecoveryFrom {
@@ -47,7 +47,7 @@ pub(super) struct Prr {
     /// does not end it yet: only what was sent later tells new duplicates from old ones
     /// (`tcp_is_non_sack_preventing_reopen`).
     without_sack: bool,
-    /// What was in use before (`RecoverFS`).
+    /// Amount in use before (`RecoverFS`).
     before: Bytes,
     /// Delivered since recovery began (`prr_delivered`).
     delivered: Bytes,
@@ -58,14 +58,14 @@ pub(super) struct Prr {
     marked: Option<Seq>,
 }
 
-/// What the last ACK of a recovery lets out.
+/// Amount that the last ACK of a recovery releases.
 #[derive(Clone, Copy, Debug)]
 struct Quota {
     /// The pipe at that ACK, once it was judged.
     pipe: Bytes,
     /// `prr_out` then.
     out: Bytes,
-    /// What the ACK delivered (`DeliveredData`).
+    /// Amount that the ACK delivered (`DeliveredData`).
     delivered: Bytes,
     /// Whether it advances and reports no further loss (`SafeAck`).
     safe: bool,
@@ -86,7 +86,7 @@ impl Prr {
         }
     }
 
-    /// As Linux has it where the peer does not permit SACK.
+    /// As in Linux where the peer does not permit SACK.
     pub(super) const fn without_sack() -> Self {
         Self { without_sack: true, ..Self::new(RecoveryFrom::Cwnd, true) }
     }
@@ -113,7 +113,7 @@ impl Prr {
         if quota.out.is_zero() { count.max(quota.smss) } else { count }
     }
 
-    /// How much of what was delivered may go out again, in proportion.
+    /// Share of the delivered amount that may be sent, in proportion.
     fn share(&self, ssthresh: Bytes, smss: Bytes) -> Bytes {
         let ssthresh = if self.whole_segments { ssthresh / smss.0 * smss.0 } else { ssthresh };
         let share = u128::from(self.delivered.0) * u128::from(ssthresh.0);
@@ -123,7 +123,7 @@ impl Prr {
 }
 
 impl Response for Prr {
-    /// Before any loss as ever; of what was SACKed the window grows no second time as it is acknowledged.
+    /// Before any loss as usual; SACKed data do not open the window again when they are acknowledged.
     fn in_order(
         &mut self,
         ack: &AckEvent,

@@ -1,5 +1,5 @@
-//! RACK, the time-based detection of losses (RFC 8985 §6): a segment is lost once one that was sent later has been
-//! delivered and there was time enough for reordering.
+//! RACK, the time-based detection of losses (RFC 8985 §6): a segment is lost once a later segment has been delivered
+//! and there was time enough for reordering.
 //!
 //! Times are those of the last transmission, so that a lost retransmission is found like any other loss. Segments that
 //! were sent once stand on the board in the order of their transmission; those that were sent again are listed here in
@@ -18,14 +18,14 @@ use crate::timestamp::Timestamp;
 /// RACK's detector. Names in brackets are those of RFC 8985 §5.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// The segment sent last of those that were delivered (`RACK.xmit_ts`, `RACK.end_seq`).
+    /// The delivered segment that was sent last (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: Option<Newest>,
     /// Its round trip (`RACK.rtt`).
     rtt: Duration,
     /// Whether segments have overtaken one another (`RACK.reordering_seen`).
     reordering_seen: bool,
     reordering: ReorderingWindow,
-    /// How long it was at the last ACK that was judged (`RACK.reo_wnd`).
+    /// Its length at the last judged ACK (`RACK.reo_wnd`).
     window: Duration,
     /// All segments before this that were sent once are delivered or marked as lost.
     judged: Option<Seq>,
@@ -35,13 +35,15 @@ pub(super) struct Rack {
     probe: Option<Seq>,
     /// When the time of all segments is over that were sent before the newest delivered one.
     timer: Option<Instant>,
-    /// What the clock adds to that time.
+    /// Time that the clock adds to it.
     slack: Duration,
     /// Whether a recovery that ends with lost segments not delivered yet is followed by another one at once.
     renews: bool,
+    /// Whether the round trip is that of the segment which an ACK has delivered last, though others were sent later.
+    rtt_of_last: bool,
 }
 
-/// How much reordering is waited for: a quarter of the shortest round trip, times a factor that grows by one in each
+/// Time to wait for reordered segments: a quarter of the shortest round trip, times a factor that grows by one in each
 /// round trip with a D-SACK, as that shows a needless retransmission (§6.2 step 4).
 #[derive(Clone, Copy, Debug)]
 struct ReorderingWindow {
@@ -96,7 +98,14 @@ impl Rack {
             timer: None,
             slack,
             renews,
+            rtt_of_last: false,
         }
+    }
+
+    /// The round trip is that of the segment which an ACK has delivered last (Linux `tcp_rack_advance`).
+    pub(super) const fn with_rtt_of_last(mut self, on: bool) -> Self {
+        self.rtt_of_last = on;
+        self
     }
 
     /// §6.2 steps 1 to 3: the newest of the delivered segments, and whether they came in order.
@@ -106,6 +115,12 @@ impl Rack {
             if self.newest.is_none_or(|earlier| newest.is_after(earlier.sent, earlier.end)) {
                 self.newest = Some(newest);
                 self.rtt = ack.now - newest.sent;
+            }
+        }
+        if let Some((last, again)) = delivered.last.filter(|_| self.rtt_of_last) {
+            let rtt = ack.now - last.sent;
+            if !again || ack.min_rtt.is_none_or(|min| rtt >= min) {
+                self.rtt = rtt;
             }
         }
         self.reordering_seen |= delivered.overtaken().is_some();
@@ -202,7 +217,7 @@ fn waits(sent: &Sent, newest: &Newest) -> bool {
     is_in_flight(sent) && newest.is_after(sent.last_sent, sent.range.end)
 }
 
-/// A timeout: marks the first segment as lost, and those that were sent a round trip and `window` ago.
+/// A timeout: marks the first segment as lost, and all segments that were sent a round trip and `window` ago.
 pub(super) fn mark_overdue(timeout: &TimeoutEvent, window: Duration, board: &mut Scoreboard) {
     let patience = timeout.srtt.unwrap_or_default() + window;
     for index in 0..board.len() {
@@ -219,9 +234,9 @@ fn is_in_flight(sent: &Sent) -> bool {
 }
 
 /// §6.2 step 2: whether the last copy of a segment that was sent again has been delivered, and not an earlier one. The
-/// echoed clock tells, and a round trip shorter than any. Of a segment that was SACKed the clock tells nothing: behind
-/// a gap the receiver echoes what came before it (RFC 7323 §4.3), and by the letter of the RFC no probe would find a
-/// loss. Linux asks the round trip alone (`tcp_rack_advance`).
+/// echoed clock tells, and a round trip shorter than any. The clock says nothing of a SACKed segment: after a gap the
+/// receiver echoes what came before it (RFC 7323 §4.3), and by the letter of the RFC no probe would find a loss. Linux
+/// asks the round trip alone (`tcp_rack_advance`).
 fn is_of_last_copy(ack: &AckEvent, newest: &Newest) -> bool {
     let cumulative = newest.end.at_or_before(ack.number);
     let echo = ack.echo.filter(|_| cumulative);
@@ -317,7 +332,11 @@ impl Rack {
 
 #[cfg(test)]
 mod tests {
+    use units::{Bytes, SeqRange};
+    use wire::Payload;
+
     use super::*;
+    use crate::scoreboard::New;
 
     fn ack(number: u32, nxt: u32) -> AckEvent {
         AckEvent { number: Seq(number), nxt: Seq(nxt), ..AckEvent::default() }
@@ -353,5 +372,41 @@ mod tests {
             ReorderingWindow { factor, ..ReorderingWindow::NARROW }.length(&ack).as_nanos() / 1_000_000
         };
         assert_eq!([1, 2, 5, 6].map(length), [20, 40, 100, 100]);
+    }
+
+    // RFC 8985 §6.2 step 4: without reordering, dupthresh SACKed segments need no patience.
+    #[test]
+    fn three_sacked_segments_leave_no_window_for_reordering() {
+        let window = |sacked: u32| {
+            let mut board = Scoreboard::EMPTY;
+            for start in 0..5 {
+                let range = SeqRange { start: Seq(100 * start), end: Seq(100 * start + 100) };
+                let new =
+                    New { range, payload: Payload::Pattern { offset: 0, len: 100 }, syn: false, fin: false };
+                board.push(new, Instant::START, Bytes(500));
+            }
+            board.sack(SeqRange { start: Seq(100), end: Seq(100 + 100 * sacked) });
+            let (rtt, dupthresh) = (Some(Duration::from_millis(80)), 3);
+            let ack = AckEvent { min_rtt: rtt, srtt: rtt, dupthresh, ..AckEvent::default() };
+            Rack::new(Duration::ZERO, false).reordering_window(&ack, false, &board)
+        };
+        assert_eq!([2, 3].map(window), [Duration::from_millis(20), Duration::ZERO]);
+    }
+
+    #[test]
+    fn the_round_trip_may_be_that_of_the_segment_delivered_last() {
+        let at = |millis: u64| Instant::START + Duration::from_millis(millis);
+        let newest = |sent, end| Newest { sent: at(sent), end: Seq(end) };
+        let delivered = |sent, end| Delivered {
+            once: Some(newest(sent, end)),
+            last: Some((newest(sent, end), false)),
+            ..Delivered::default()
+        };
+        for (of_last, expected) in [(false, 50), (true, 80)] {
+            let mut rack = Rack::new(Duration::ZERO, false).with_rtt_of_last(of_last);
+            rack.update(&AckEvent { now: at(90), ..AckEvent::default() }, &delivered(40, 2000));
+            rack.update(&AckEvent { now: at(100), ..AckEvent::default() }, &delivered(20, 1000));
+            assert_eq!(rack.rtt, Duration::from_millis(expected));
+        }
     }
 }

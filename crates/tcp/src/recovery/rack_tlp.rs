@@ -18,17 +18,17 @@ use registry::{Algorithm, Build};
 pub struct Parameters {
     /// Whether the tail of a flight is probed (RFC 8985 §7).
     pub tail_loss_probe: bool,
-    /// What a probe of a single segment waits for the receiver's delayed ACK beyond two round trips. RFC 8985 §7.2:
+    /// Additional time that a probe of a single segment waits for a delayed ACK, beyond two round trips. RFC 8985 §7.2:
     /// 200 ms where nothing is known of it, as in Linux (`TCP_RTO_MIN`).
     pub max_ack_delay: Duration,
-    /// What the clock adds to the timers of reordering and of probes: nothing in the RFC; 2 ms in Linux
+    /// Time that the clock adds to the timers of reordering and of probes: none in the RFC; 2 ms in Linux
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack: Duration,
     /// The reduction of the window in recovery: evenly over a round trip, or at once.
     pub reduction: Reduction,
-    /// What the reduction of PRR is a part of.
+    /// Base of the reduction of PRR.
     pub recovery_from: RecoveryFrom,
-    /// What takes its place for a peer that does not permit SACK.
+    /// Recovery for a peer that does not permit SACK.
     pub without_sack: WithoutSack,
     /// Whether PRR counts whole segments, rounded up, as Linux does, and not bytes (RFC 9937).
     pub whole_segments: bool,
@@ -36,6 +36,10 @@ pub struct Parameters {
     /// by another one, with a reduction of its own. So does Linux (`tcp_time_to_recover`); by RFC 8985 only what is
     /// lost anew begins one.
     pub renews: bool,
+    /// Whether the round trip to which the time for reordering is added is that of the segment which an ACK has
+    /// delivered last, though others were sent later, as in Linux (`tcp_rack_advance`); by RFC 8985 it is that of the
+    /// segment which was sent last.
+    pub rtt_of_last: bool,
 }
 
 impl Default for Parameters {
@@ -49,13 +53,14 @@ impl Default for Parameters {
             without_sack: WithoutSack::default(),
             whole_segments: false,
             renews: false,
+            rtt_of_last: false,
         }
     }
 }
 
 fn composed(parameters: &Parameters) -> Composed {
-    let (rack, after_timeout) =
-        (Rack::new(parameters.timer_slack, parameters.renews), AfterTimeout::by_detector());
+    let rack = Rack::new(parameters.timer_slack, parameters.renews).with_rtt_of_last(parameters.rtt_of_last);
+    let after_timeout = AfterTimeout::by_detector();
     let composed = match parameters.reduction {
         Reduction::Proportional => Composed::new(
             rack,
@@ -76,7 +81,7 @@ fn composed(parameters: &Parameters) -> Composed {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
     "rack-tlp",
-    "tells losses by time, probes the tail, reduces proportionally",
+    "detects losses by time, probes the tail, reduces proportionally",
     "RFC 8985; RFC 9937, RFC 6937",
     &Build(|parameters: &Parameters| Box::new(composed(parameters))),
 );

@@ -2,10 +2,10 @@
 //! acknowledged, all through the first round trip of a recovery, instead of none in its first half and a burst
 //! in its second. The ACK clock never stops.
 //!
-//! What is lost is told as FACK tells it (`fack.rs`), lost retransmissions included (the "thorough recovery" of
-//! the note). At the end the window is half of what it was, less what was sent again; the threshold is no lower than
-//! a quarter of it. Checked against the authors' own simulator code (ns-2, `tcp-sack-rh.cc`), which names the note's
-//! sections; the note itself was not at hand.
+//! Losses are detected as by FACK (`fack.rs`), lost retransmissions included (the "thorough recovery" of the note). At
+//! the end the window is half of what it was, less what was sent again; the threshold is no lower than a quarter of it.
+//! Checked against the authors' own simulator code (ns-2, `tcp-sack-rh.cc`), which names the note's sections; the note
+//! itself was not at hand.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,18 +22,18 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
 }
 
-/// Section 7.14, bounding parameters: the threshold at the end is a quarter of the window of before at the least.
+/// Section 7.14, bounding parameters: the threshold at the end is at least a quarter of the former window.
 const LEAST_PART: u64 = 4;
 
-/// Rampdown, and at the end half of the window of before, less what was sent again.
+/// Rampdown, and at the end half of the former window, less the retransmissions.
 #[derive(Debug)]
 struct HalveTheRate {
     rampdown: Rampdown,
-    /// What was sent again in this recovery.
+    /// Retransmissions of this recovery.
     again: Bytes,
 }
 

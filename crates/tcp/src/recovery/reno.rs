@@ -21,7 +21,7 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042).
     pub limited_transmit: bool,
@@ -34,10 +34,10 @@ pub struct Parameters {
     /// Whether duplicate ACKs inflate the window by no more than was outstanding when the loss was found: more
     /// segments cannot have left the network, so that spoofed duplicates gain nothing (RFC 5681 §3.2, MAY).
     pub limits_inflation: bool,
-    /// Which duplicate ACKs may start another fast retransmit after an earlier loss. RFC 5681 leaves it open, and BSD
+    /// Duplicate ACKs that may start another fast retransmit after an earlier loss. RFC 5681 leaves it open, and BSD
     /// took all of them; ns-2 (`bugFix_`) is `careful`.
     pub bugfix: Bugfix,
-    /// What the bugfix remembers; in ns-2 the last loss of either kind.
+    /// Sequence number that the bugfix uses; in ns-2, that of the last loss of either kind.
     pub remembers: Remembers,
 }
 
@@ -207,3 +207,39 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
         Box::new(composed.with_go_back_n_that_continues(goes_on))
     }),
 );
+
+#[cfg(test)]
+mod tests {
+    use units::{Duration, SeqRange};
+    use wire::Payload;
+
+    use super::*;
+    use crate::recovery::actions::WindowAction;
+    use crate::scoreboard::New;
+
+    fn board_sent_at(sent: Instant) -> Scoreboard {
+        let mut board = Scoreboard::EMPTY;
+        let range = SeqRange { start: Seq(1), end: Seq(1001) };
+        board.push(
+            New { range, payload: Payload::Pattern { offset: 0, len: 1000 }, syn: false, fin: false },
+            sent,
+            Bytes(8000),
+        );
+        board
+    }
+
+    // Jacobson 1990 halves once for the losses of a window: one that was sent before the halving asks for no other.
+    #[test]
+    fn a_segment_sent_before_the_last_reduction_reduces_nothing_more() {
+        let at = |ms| Instant::START + Duration::from_millis(ms);
+        let mut response = Inflate::new(LimitedTransmit::new(false)).reducing_once_per_window();
+        let ack = |now| AckEvent { now, smss: Bytes(1000), dupthresh: 3, ..AckEvent::default() };
+        let mut reduces = |sent, now| {
+            let actions = response.enter(&ack(now), &Disorder::default(), &board_sent_at(sent));
+            matches!(actions.window, WindowAction::Reduce { .. })
+        };
+        assert!(reduces(at(10), at(100)));
+        assert!(!reduces(at(90), at(200)));
+        assert!(reduces(at(110), at(300)), "sent after the reduction");
+    }
+}

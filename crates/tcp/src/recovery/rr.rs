@@ -22,7 +22,7 @@ pub struct Parameters {
     /// Windows of new data that duplicate ACKs may release beyond the window. Zhang et al. 2003: one.
     #[schemars(range(min = 0, max = 100))]
     pub extra_windows: u32,
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
 }
 

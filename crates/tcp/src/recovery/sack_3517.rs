@@ -34,44 +34,44 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042; RFC 3517 §5 leaves it open).
     pub limited_transmit: bool,
-    /// What the scoreboard knows after a timeout.
+    /// Contents of the scoreboard after a timeout.
     pub scoreboard_after_timeout: AfterTimeoutBoard,
-    /// How the pipe is estimated.
+    /// Estimate of the pipe.
     pub pipe: Pipe,
-    /// What counts as lost during recovery.
+    /// Segments that count as lost during recovery.
     pub lost: LostBy,
-    /// The most segments that one ACK lets out during recovery; without it, as many as the pipe has room for
+    /// Maximum number of segments that one ACK releases during recovery. Default: as many as the pipe has room for
     /// (RFC 3517 §5 step C).
     pub per_ack: Option<u32>,
 }
 
-/// What the scoreboard knows after a timeout.
+/// Contents of the scoreboard after a timeout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterTimeoutBoard {
     /// Nothing: the receiver may have reneged (RFC 2018 §8, RFC 3517 §5.1). All is sent again.
     #[default]
     Cleared,
-    /// What it knew: segments that were SACKed are not sent again.
+    /// The former contents: SACKed segments are not sent again.
     Kept,
 }
 
-/// What counts as lost during recovery.
+/// Segments that count as lost during recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostBy {
-    /// What has `dupthresh` SACKed runs, or `dupthresh`·SMSS SACKed bytes, above it (RFC 3517 §4, `IsLost`).
+    /// Segments with `dupthresh` SACKed runs, or `dupthresh`·SMSS SACKed bytes, above it (RFC 3517 §4, `IsLost`).
     #[default]
     Dupthresh,
     /// Every hole below the highest SACK, as in the simulator of Fall and Floyd 1996 (ns-2, `GetNextRetran`).
     AnyHole,
 }
 
-/// How the pipe is estimated.
+/// Estimate of the pipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pipe {
@@ -267,7 +267,7 @@ impl Response for LimitedThenHalf {
     }
 }
 
-/// What finds a loss and what is sent then; `beneath` an algorithm that has rules of its own until the loss.
+/// The loss detector and the selector; `beneath` means under an algorithm that has rules of its own until the loss.
 fn parts(parameters: &Parameters, beneath: bool) -> (IsLost, NextSeg) {
     let detector = IsLost {
         lost: parameters.lost,
@@ -280,7 +280,7 @@ fn parts(parameters: &Parameters, beneath: bool) -> (IsLost, NextSeg) {
     (detector, NextSeg { per_ack, let_out: 0, pipe, counted: Bytes::ZERO, withholds: !beneath })
 }
 
-/// RFC 3517's parts beneath such an algorithm.
+/// RFC 3517's parts under such an algorithm.
 pub(super) fn parts_beneath() -> (IsLost, NextSeg) {
     parts(&Parameters::default(), true)
 }
@@ -292,14 +292,14 @@ fn composed(parameters: &Parameters, beneath: bool) -> Composed {
     Composed::new(detector, selector, LimitedThenHalf { limited_transmit }, after_timeout).on_sack()
 }
 
-/// What repairs in ns-2's `sack1`, beneath an algorithm that begins it and has rules of its own until then.
+/// The recovery of ns-2's `sack1`, under an algorithm that starts it and has rules of its own until then.
 pub(super) fn sack1(after_timeout: Style) -> Composed {
     let parameters =
         Parameters { pipe: Pipe::Counted, lost: LostBy::AnyHole, after_timeout, ..Parameters::default() };
     composed(&parameters, true)
 }
 
-/// RFC 3517 beneath such an algorithm.
+/// RFC 3517 under such an algorithm.
 pub(super) fn beneath(after_timeout: Style) -> Composed {
     composed(&Parameters { after_timeout, ..Parameters::default() }, true)
 }
@@ -330,3 +330,18 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
     "RFC 3517; Fall and Floyd 1996",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(composed(parameters, false))),
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_ends_limited_transmit_and_a_mark_does_not() {
+        let mut response = LimitedThenHalf { limited_transmit: LimitedTransmit::new(true) };
+        response.limited_transmit.on_duplicate(&AckEvent { smss: Bytes(1000), ..AckEvent::default() });
+        response.on_event(Event::Marked { before: Bytes(8000), nxt: Seq(1) });
+        assert_eq!(response.limited_transmit.allowed(), Bytes(1000));
+        response.on_event(Event::Abandoned);
+        assert_eq!(response.limited_transmit.allowed(), Bytes::ZERO);
+    }
+}

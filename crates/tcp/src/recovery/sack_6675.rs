@@ -22,11 +22,11 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
     /// The reduction of the window in recovery: at once (RFC 6675 §5), or evenly over a round trip.
     pub reduction: Reduction,
-    /// What an even reduction is a part of.
+    /// Base of an even reduction.
     pub recovery_from: RecoveryFrom,
 }
 
@@ -198,3 +198,18 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
         }
     }),
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // RFC 6675 §5: DupAcks counts a row, and a loss signal that was false has ended it.
+    #[test]
+    fn after_a_false_signal_duplicates_are_counted_from_zero() {
+        let mut detector = IsLost::new();
+        assert!(!detector.duplicates.reach(2));
+        detector.on_spurious();
+        assert!(!detector.duplicates.reach(2));
+        assert!(detector.duplicates.reach(2));
+    }
+}

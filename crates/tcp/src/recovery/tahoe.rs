@@ -23,13 +23,13 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042). BSD's Tahoe did not; ns-2's does
     /// (`singledup_`).
     pub limited_transmit: bool,
-    /// Which duplicate ACKs may start another fast retransmit while what was outstanding at the last loss is sent
-    /// again: below that point they are echoes of it. ns-2 (`bugFix_`) is `careful`.
+    /// Duplicate ACKs that may start another fast retransmit while what was outstanding at the last loss is sent again:
+    /// below that point they are echoes of it. ns-2 (`bugFix_`) is `careful`.
     pub bugfix: Bugfix,
 }
 
@@ -85,7 +85,7 @@ impl Response for StartOver {
     }
 }
 
-/// What is marked lost first; a fast retransmit goes out whatever the window says.
+/// Segments marked lost first; a fast retransmit is sent whatever the window is.
 #[derive(Debug)]
 pub(super) struct FastRetransmitFirst;
 

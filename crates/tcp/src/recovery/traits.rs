@@ -31,12 +31,12 @@ pub enum WithoutSack {
     /// NewReno by RFC 6582.
     #[default]
     NewReno,
-    /// That of Linux: duplicate ACKs count as segments that have left the network, and the window shrinks
+    /// Recovery of Linux: duplicate ACKs count as segments that have left the network, and the window shrinks
     /// proportionally.
     Linux,
 }
 
-/// How the tail of a flight is probed.
+/// Probing of the tail of a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TailProbes {
     /// Wait of a probe of a single segment for a delayed ACK (`TLP.max_ack_delay`).

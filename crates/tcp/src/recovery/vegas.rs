@@ -23,17 +23,18 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What happens after a timeout.
+    /// Retransmission after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042).
     pub limited_transmit: bool,
-    /// Whose fine-grained timer, and whose rules for what it finds.
+    /// Source of the fine-grained timer and of its rules.
     pub variant: Variant,
 }
 
-/// How long a segment may take before it is overdue, and when that is asked.
+/// Time after which a segment is overdue, and the events at which this is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "VegasTimeout")]
 pub enum Variant {
     /// The mean round trip and four times its deviation; the first and the second ACK after any retransmission ask
     /// (Brakmo and Peterson 1995, §3.1).
@@ -51,7 +52,7 @@ pub enum Variant {
 #[derive(Clone, Copy, Debug)]
 struct FineGrainedEstimate {
     smoothed: Estimate,
-    /// What the timer allows now.
+    /// Action that the timer allows now.
     timeout: Duration,
 }
 
@@ -217,3 +218,33 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
         ))
     }),
 );
+
+#[cfg(test)]
+mod tests {
+    use units::Bytes;
+
+    use super::*;
+
+    fn resent() -> SentEvent {
+        SentEvent { index: 0, len: Bytes(1000), again: true, srtt: None }
+    }
+
+    // Brakmo and Peterson 1995, §3.1: the first and the second ACK after a retransmission are checked.
+    #[test]
+    fn two_acks_are_checked_after_any_retransmission_and_in_ns_2_after_a_fast_one() {
+        let mut board = Scoreboard::EMPTY;
+        let mut paper = FineGrained::new(Variant::Paper);
+        paper.on_sent(&SentEvent { again: false, ..resent() }, &board);
+        assert_eq!(paper.checks, 0);
+        paper.on_sent(&resent(), &board);
+        let left = [2, 1, 0, 0].map(|expected| {
+            let checks = paper.checks;
+            paper.check_next(Instant::START, &mut board);
+            (checks, expected)
+        });
+        assert!(left.iter().all(|(checks, expected)| checks == expected), "{left:?}");
+        let mut ns_2 = FineGrained::new(Variant::Ns2);
+        ns_2.on_sent(&resent(), &board);
+        assert_eq!(ns_2.checks, 0);
+    }
+}

@@ -102,7 +102,7 @@ impl Parameters {
     fn check(&self) -> Result<(), ParameterError> {
         check_lengths(self.initial, self.min, self.max)?;
         if self.tick.is_zero() {
-            return Err(refusal("tick is 0 s, and the clock would stand still", "BSD has \"500 ms\""));
+            return Err(refusal("tick is 0 s, and the clock would never advance", "BSD has \"500 ms\""));
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How many segments of the flight a sample stands for: 1 where each segment is acknowledged, 2 with
+    /// Number of segments of the flight for each sample: 1 where each segment is acknowledged, 2 with
     /// delayed ACKs.
     #[schemars(range(min = 1))]
     pub segments_per_sample: u32,
@@ -27,7 +27,7 @@ pub struct Parameters {
     pub initial: Duration,
     /// Least length beside that of the last round trip and two ticks: none.
     pub min: Duration,
-    /// Greatest length, backed off or not: 60 s, as RFC 6298 §2.5 has at the least.
+    /// Greatest length, backed off or not: 60 s, the minimum of RFC 6298 §2.5.
     pub max: Duration,
     /// Tick of the clock: 10 ms, as in kernels of 2000 (HZ = 100).
     pub granularity: Duration,
@@ -128,7 +128,10 @@ impl Parameters {
     fn check(&self) -> Result<(), ParameterError> {
         check_lengths(self.initial, self.min, self.max)?;
         if self.segments_per_sample == 0 {
-            return Err(refusal("segments_per_sample is 0, and a sample would stand for none", "1 or more"));
+            return Err(refusal(
+                "segments_per_sample is 0, and a sample would represent no segment",
+                "1 or more",
+            ));
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 //! The timer of today's Linux (`tcp_rtt_estimator`, `tcp_set_rto`): SRTT and a variance that is the largest mean
-//! deviation of a round trip, 200 ms at the least.
+//! deviation of a round trip, at least 200 ms.
 //!
 //! It differs from RFC 6298 in three ways:
 //! - the least value bounds the variance and not the sum, so that the timer is always 200 ms above the round trip;
@@ -47,9 +47,9 @@ struct State {
     deviation: u64,
     /// The largest of the present round trip (`mdev_max_us`).
     largest: u64,
-    /// What the timer adds to the round trip (`rttvar_us`).
+    /// Time that the timer adds to the round trip (`rttvar_us`).
     variance: u64,
-    /// When the present round trip began (`rtt_seq` as a time).
+    /// Time at which the present round trip began (`rtt_seq` as a time).
     began: Instant,
 }
 
@@ -138,7 +138,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn Rto> = Algorithm::checked(
     "linux",
-    "SRTT and the largest mean deviation of a round trip, 200 ms at the least",
+    "SRTT and the largest mean deviation of a round trip, at least 200 ms",
     "Linux net/ipv4/tcp_input.c (tcp_rtt_estimator, tcp_set_rto)",
     &Checked(Parameters::check, |parameters: &Parameters| {
         Box::new(Linux { parameters: parameters.clone(), state: None })

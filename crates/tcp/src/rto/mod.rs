@@ -25,7 +25,7 @@ algorithms! {
     ns_2,
 }
 
-/// How long the retransmission timer runs.
+/// Length of the retransmission timer.
 pub trait Rto: std::fmt::Debug + Send {
     /// A round trip was measured: by the echoed clock, or without timestamps by a segment that was sent once.
     fn on_sample(&mut self, sample: &Sample);
@@ -43,7 +43,7 @@ pub trait Rto: std::fmt::Debug + Send {
     /// The longest that a backed-off timer may become.
     fn longest(&self) -> Duration;
 
-    /// How long a doubled length is kept.
+    /// Time for which a doubled length is kept.
     fn backoff(&self) -> Backoff {
         Backoff::UntilSample
     }
@@ -54,7 +54,7 @@ pub trait Rto: std::fmt::Debug + Send {
         false
     }
 
-    /// When a timer of this length runs out that is started at `start`.
+    /// Time at which a timer of this length runs out that is started at `start`.
     fn runs_out_at(&self, start: Instant, length: Duration) -> Instant {
         start + length
     }
@@ -68,17 +68,20 @@ pub trait Rto: std::fmt::Debug + Send {
     fn estimate(&self) -> Option<Estimate>;
 }
 
-/// Refuses lengths between which no timer fits, and a first one that runs out before anything can come back.
+/// Refuses lengths between which no timer fits, and an initial length that expires before any answer can arrive.
 fn check_lengths(initial: Duration, min: Duration, max: Duration) -> Result<(), serde_json::Error> {
     if max.is_zero() {
-        return Err(refusal("max is 0 s, and every timer runs out at once", "RFC 6298 has \"60 s\" or more"));
+        return Err(refusal(
+            "max is 0 s, and every timer would expire at once",
+            "RFC 6298 has \"60 s\" or more",
+        ));
     }
     if min > max {
         let (min, max) = (write_duration(min), write_duration(max));
         return Err(refusal(format!("min is {min}, above max, {max}"), "write the lesser as min"));
     }
     if initial.is_zero() {
-        return Err(refusal("initial is 0 s, and such a timer runs out at once", "RFC 6298 has \"1 s\""));
+        return Err(refusal("initial is 0 s, and such a timer would expire at once", "RFC 6298 has \"1 s\""));
     }
     Ok(())
 }
@@ -86,9 +89,9 @@ fn check_lengths(initial: Duration, min: Duration, max: Duration) -> Result<(), 
 /// A round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// When the segment was sent.
+    /// Time at which the segment was sent.
     pub sent: Instant,
-    /// When its acknowledgment came.
+    /// Time at which its acknowledgment came.
     pub now: Instant,
     /// The congestion window in whole segments.
     pub cwnd: u64,

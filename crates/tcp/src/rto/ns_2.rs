@@ -26,10 +26,10 @@ pub struct Parameters {
     pub max: Duration,
     /// Tick of the clock by which round trips are measured: 10 ms (`tcpTick_`).
     pub tick: Duration,
-    /// Which round trips are samples: all with timestamps, one for each round trip without.
+    /// Round trips that are samples: all with timestamps, one for each round trip without.
     pub samples: Samples,
-    /// How long a doubled length is kept: until data are acknowledged that were sent after the timeout for the first
-    /// time. With timestamps and `ts_resetRTO_` every ACK of new data is a sample that ends it: `until-new-ack`.
+    /// Time for which a doubled length is kept: until data are acknowledged that were sent after the timeout for the
+    /// first time. With timestamps and `ts_resetRTO_` every ACK of new data is a sample that ends it: `until-new-ack`.
     pub backoff: Backoff,
 }
 
@@ -51,7 +51,7 @@ struct Ns2 {
     parameters: Parameters,
     /// `t_srtt_` and `t_rttvar_`, in ticks.
     smoothed: Option<Smoothed>,
-    /// When the last sample was taken.
+    /// Time at which the last sample was taken.
     sampled: Instant,
 }
 
@@ -111,7 +111,7 @@ impl Parameters {
     fn check(&self) -> Result<(), ParameterError> {
         check_lengths(self.initial, self.min, self.max)?;
         if self.tick.is_zero() {
-            return Err(refusal("tick is 0 s, and the clock would stand still", "ns-2 has \"10 ms\""));
+            return Err(refusal("tick is 0 s, and the clock would never advance", "ns-2 has \"10 ms\""));
         }
         Ok(())
     }

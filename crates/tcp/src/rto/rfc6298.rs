@@ -19,16 +19,16 @@ pub struct Parameters {
     pub max: Duration,
     /// Tick of the clock that measures and runs out; 1 ms as in most kernels; "0 s" is a clock without ticks.
     pub granularity: Duration,
-    /// What is added to SRTT + 4·RTTVAR, before the least and greatest length bound it: nothing in the RFC, 200 ms
-    /// in FreeBSD from 2002 on (`tcp_rexmit_slop`), for ACKs that are delayed.
+    /// Time added to SRTT + 4·RTTVAR, before the minimum and maximum apply: none in the RFC, 200 ms in FreeBSD from
+    /// 2002 on (`tcp_rexmit_slop`), for ACKs that are delayed.
     pub slop: Duration,
-    /// How long a doubled length is kept.
+    /// Time for which a doubled length is kept.
     pub backoff: Backoff,
-    /// Which round trips are samples.
+    /// Round trips that are samples.
     pub samples: Samples,
 }
 
-/// Which round trips are samples.
+/// Round trips that are samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Samples {
@@ -41,14 +41,14 @@ pub enum Samples {
     PerRoundTrip,
 }
 
-/// How long a doubled length is kept.
+/// Time for which a doubled length is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backoff {
     /// Until a segment that was sent once is acknowledged (Karn's rule; RFC 6298 §3 and §5, its last note).
     #[default]
     UntilSample,
-    /// Until anything new is acknowledged, be it by a copy's ACK: an aggressive timer (Gurtov 2001).
+    /// Until anything new is acknowledged, even by a copy's ACK: an aggressive timer (Gurtov 2001).
     UntilNewAck,
     /// Until something is acknowledged that was sent after the timeout for the first time: with timestamps copies are
     /// timed as well, and do not end it (ns-2).
@@ -73,7 +73,7 @@ impl Default for Parameters {
 struct Rfc6298 {
     parameters: Parameters,
     estimate: Option<Estimate>,
-    /// When the last sample was taken.
+    /// Time at which the last sample was taken.
     sampled: Instant,
 }
 

@@ -1,9 +1,9 @@
 //! A timer with an error in its arithmetic, as Gurtov 2001 found one in Windows 2000.
 //!
-//! What is known: the document calls the computation of the timer there wrong, and the timer runs out early. Its
-//! formulas are lost. What is *assumed* here is the simplest such error: the deviation is added once instead of
-//! four times, as if its fixed-point scaling had been forgotten; and a clock of 100 ms, which that system's
-//! timers had. `deviations` and `granularity` set other values.
+//! Known facts: the document calls the computation of the timer there wrong, and the timer runs out early. Its formulas
+//! are lost. What is *assumed* here is the simplest such error: the deviation is added once instead of four times, as
+//! if its fixed-point scaling had been forgotten; and a clock of 100 ms, which that system's timers had. `deviations`
+//! and `granularity` set other values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use registry::{Algorithm, Checked, ParameterError};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// How often the deviation is added to SRTT. Assumed: once, where RFC 6298 §2.3 has K = 4.
+    /// Multiple of the deviation that is added to SRTT. Assumed: once, where RFC 6298 §2.3 has K = 4.
     pub deviations: u32,
     /// Length before the first sample: 3 s (RFC 1122 §4.2.3.1).
     pub initial: Duration,

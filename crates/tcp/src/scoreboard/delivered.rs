@@ -5,8 +5,8 @@ use units::{Instant, Seq, SeqRange};
 
 use super::sent::Sent;
 
-/// What an ACK delivers, cumulatively or selectively, as far as time and order say something of losses. It is kept
-/// while segments are SACKed or were sent again; else an ACK delivers the oldest segments, each sent once.
+/// Data that an ACK delivers, cumulatively or selectively, as far as time and order indicate losses. It is kept while
+/// segments are SACKed or were sent again; else an ACK delivers the oldest segments, each sent once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// Of the segments that were sent once, the one sent last.
@@ -15,11 +15,13 @@ pub struct Delivered {
     pub again: Option<Newest>,
     /// The lowest of the segments that were sent once.
     pub lowest_once: Option<SeqRange>,
+    /// The last segment that was taken into account, and whether it was sent more than once.
+    pub last: Option<(Newest, bool)>,
     /// End of the highest SACKed segment before the ACK.
     pub fack: Option<Seq>,
 }
 
-/// When a delivered segment was last sent, and where it ends.
+/// Time of the last transmission of a delivered segment, and its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Newest {
     /// Its last transmission.
@@ -30,7 +32,7 @@ pub struct Newest {
 
 impl Delivered {
     /// Nothing.
-    pub(super) const NONE: Self = Self { once: None, again: None, lowest_once: None, fack: None };
+    pub(super) const NONE: Self = Self { once: None, again: None, lowest_once: None, last: None, fack: None };
 
     /// A segment is delivered that was not SACKed before.
     pub(super) fn count(&mut self, sent: &Sent) {
@@ -38,6 +40,7 @@ impl Delivered {
             return;
         }
         let this = Newest { sent: sent.last_sent, end: sent.range.end };
+        self.last = Some((this, sent.transmissions > 1));
         let newest = if sent.transmissions > 1 { &mut self.again } else { &mut self.once };
         *newest = Some(newest.map_or(this, |other| other.max(this)));
         if sent.transmissions == 1 {
@@ -46,7 +49,7 @@ impl Delivered {
         }
     }
 
-    /// A segment below one that was delivered before it, though neither was sent again: the network has reordered them.
+    /// A segment was delivered after a higher segment, and neither was retransmitted: the network has reordered them.
     #[must_use]
     pub fn overtaken(&self) -> Option<SeqRange> {
         let fack = self.fack?;
@@ -61,7 +64,7 @@ impl Newest {
         self.sent > at || (self.sent == at && self.end.after(end))
     }
 
-    /// The one that was sent later.
+    /// The segment that was sent later.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         if other.is_after(self.sent, self.end) { other } else { self }

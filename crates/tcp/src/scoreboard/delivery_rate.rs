@@ -21,9 +21,9 @@ use crate::windowed_max::WindowedMax;
 pub struct DeliveryRate {
     /// Data delivered so far (`C.delivered`).
     delivered: Bytes,
-    /// When that last grew (`C.delivered_time`).
+    /// Time at which that last grew (`C.delivered_time`).
     delivered_at: Instant,
-    /// When the segment was sent that was delivered last, which begins the sending time of the next sample
+    /// Time at which the segment was sent that was delivered last, which begins the sending time of the next sample
     /// (`C.first_sent_time`).
     first_sent: Instant,
     /// Data marked as lost so far.
@@ -39,11 +39,11 @@ pub struct DeliveryRate {
     snapshots: VecDeque<Snapshot>,
     /// The segment sent last of those which the present ACK delivers.
     newest: Option<Newest>,
-    /// What was marked as lost and not been told yet.
+    /// Amount marked as lost and not reported yet.
     lost_segments: Vec<LostSegment>,
 }
 
-/// What is kept with a segment when it is sent; the draft's names begin with `P.`.
+/// State kept with a segment when it is sent; the draft's names begin with `P.`.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
     delivered: Bytes,

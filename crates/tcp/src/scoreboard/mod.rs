@@ -9,6 +9,7 @@
 //! that are SACKed or marked lost are also kept as runs: a block without news is recognised, and the first lost segment
 //! is found, in constant time; a block that extends a run touches its new segments only.
 
+mod acknowledge;
 mod delivered;
 pub mod delivery_rate;
 mod holes;
@@ -25,7 +26,6 @@ use units::{Bytes, Instant, Seq, SeqRange};
 use crate::ranges::RangeSet;
 pub use delivered::{Delivered, Newest};
 use delivery_rate::DeliveryRate;
-use sent::PipeShare;
 pub use sent::{Acked, Mark, New, Sent};
 
 /// The segments from `snd_una` to `snd_nxt`, in order, without gaps.
@@ -42,12 +42,14 @@ pub struct Scoreboard {
     twice: Bytes,
     /// The sequence numbers of the segments that are SACKed.
     sacked_runs: RangeSet,
-    /// Those of the segments that are marked lost.
+    /// Segments that are marked lost.
     lost_runs: RangeSet,
     /// The delivery rate, where congestion control observes it.
     delivery_rate: Option<Box<DeliveryRate>>,
     /// Number of SACKed segments.
     sacked_segments: usize,
+    /// Number of segments that were acknowledged or SACKed, each once.
+    delivered_segments: u64,
     /// The segments that the present ACK has delivered, while anything is unusual.
     delivered: Delivered,
     /// End of the outstanding data when a segment was last SACKed or sent again: until it is acknowledged, deliveries
@@ -74,6 +76,7 @@ impl Scoreboard {
         lost_runs: RangeSet::EMPTY,
         delivery_rate: None,
         sacked_segments: 0,
+        delivered_segments: 0,
         delivered: Delivered::NONE,
         unusual_until: None,
     };
@@ -105,16 +108,38 @@ impl Scoreboard {
         }
     }
 
-    /// What the ACK that was entered last has delivered, while anything is unusual.
+    /// Data delivered by the latest ACK, while anything is unusual.
     #[must_use]
     pub const fn delivered(&self) -> &Delivered {
         &self.delivered
     }
 
-    /// How many segments are SACKed.
+    /// Number of SACKed segments.
     #[must_use]
     pub const fn sacked_segments(&self) -> usize {
         self.sacked_segments
+    }
+
+    /// Number of segments that were acknowledged or SACKed, each once.
+    #[must_use]
+    pub const fn delivered_segments(&self) -> u64 {
+        self.delivered_segments
+    }
+
+    /// Cuts the only segment on the board, sent once, into segments of `len` bytes at most. A board that keeps account
+    /// of the delivery rate leaves it whole.
+    pub(crate) fn cut(&mut self, len: Bytes) {
+        if self.sent.len() != 1 || self.delivery_rate.is_some() {
+            return;
+        }
+        let len = u32::try_from(len.0).unwrap_or(u32::MAX);
+        while let Some(last) = self.sent.back_mut().filter(|last| last.payload.len() > len) {
+            let mut rest = last.clone();
+            rest.take_front(len);
+            last.range.end = rest.range.start;
+            last.payload = last.payload.slice(0, len);
+            self.sent.push_back(rest);
+        }
     }
 
     /// Deliveries are unusual until all that is outstanding now is acknowledged.
@@ -172,107 +197,6 @@ impl Scoreboard {
         }
     }
 
-    /// Takes off everything before `ack`. A segment acknowledged in part stays, shortened.
-    pub fn acknowledge(&mut self, ack: Seq) -> Acked {
-        let is_usual = self.unusual_until.is_none() && self.delivery_rate.is_none() && !self.has_marks();
-        if is_usual { self.acknowledge_usual(ack) } else { self.acknowledge_any(ack) }
-    }
-
-    /// The same, where every segment was sent once and none is marked.
-    fn acknowledge_usual(&mut self, ack: Seq) -> Acked {
-        let mut acked = Acked::default();
-        let first_sent = self.sent.front().map(|first| first.last_sent);
-        while let Some(front) = self.sent.front().filter(|front| front.range.end.at_or_before(ack)) {
-            acked.sample = Some(front.last_sent);
-            acked.bytes += front.size();
-            acked.segments += 1;
-            acked.syn |= front.syn;
-            acked.fin |= front.fin;
-            self.sent.pop_front();
-        }
-        acked.newly = acked.bytes;
-        acked.first_sample = acked.sample.and(first_sent);
-        (acked.newest_sample, acked.last_sample) = (acked.sample, acked.sample);
-        if self.sent.front().is_some_and(|front| front.range.start.before(ack)) {
-            self.shorten_front(ack, &mut acked);
-        }
-        self.outstanding -= acked.bytes;
-        acked
-    }
-
-    fn acknowledge_any(&mut self, ack: Seq) -> Acked {
-        let mut acked = Acked::default();
-        let mut sent_once = true;
-        let mut last_sent = None;
-        let first_sent = self.sent.front().map(|first| first.last_sent);
-        let mut newest = None;
-        while let Some(front) = self.sent.front() {
-            if front.range.start.at_or_after(ack) {
-                break;
-            }
-            sent_once &= front.transmissions == 1;
-            if front.range.end.after(ack) {
-                self.shorten_front(ack, &mut acked);
-                break;
-            }
-            last_sent = Some(front.last_sent);
-            acked.last_sample = last_sent.filter(|_| front.transmissions == 1);
-            newest = if front.sacked { newest } else { last_sent };
-            if self.unusual_until.is_some() {
-                self.delivered.count(front);
-                self.sacked_segments -= usize::from(front.sacked);
-            }
-            acked.segments += 1;
-            acked.syn |= front.syn;
-            acked.fin |= front.fin;
-            let (size, share) = (front.size(), front.share());
-            if let Some(rate) = &mut self.delivery_rate {
-                rate.on_acknowledged(front);
-            }
-            self.sent.pop_front();
-            self.uncount(size, share, &mut acked);
-        }
-        self.outstanding -= acked.bytes;
-        if self.has_marks() {
-            self.sacked_runs.remove_before(ack);
-            self.lost_runs.remove_before(ack);
-        }
-        acked.sample = last_sent.filter(|_| sent_once);
-        acked.first_sample = acked.sample.and(first_sent);
-        acked.newest_sample = acked.sample.and(newest);
-        acked
-    }
-
-    #[inline]
-    fn has_marks(&self) -> bool {
-        !(self.sacked_runs.is_empty() && self.lost_runs.is_empty())
-    }
-
-    /// Takes what lies before `ack` off the first segment, of which a part stays.
-    fn shorten_front(&mut self, ack: Seq, acked: &mut Acked) {
-        let Some(front) = self.sent.front_mut() else { return };
-        let before = front.size();
-        acked.syn |= front.take_front(ack.since(front.range.start));
-        let (part, share) = (before - front.size(), front.share());
-        if let Some(rate) = &mut self.delivery_rate {
-            rate.on_shortened(part);
-        }
-        self.uncount(part, share, acked);
-    }
-
-    /// Counts data of a segment as acknowledged.
-    #[inline]
-    fn uncount(&mut self, bytes: Bytes, share: PipeShare, acked: &mut Acked) {
-        acked.bytes += bytes;
-        match share {
-            PipeShare::Sacked => return self.sacked -= bytes,
-            PipeShare::Lost => self.lost -= bytes,
-            PipeShare::Twice => self.twice -= bytes,
-            PipeShare::Once => {}
-        }
-        acked.newly += bytes;
-    }
-
     /// Marks the segments as SACKed that lie wholly inside `block`; returns their data, as far as it was not SACKed
     /// before.
     pub fn sack(&mut self, block: SeqRange) -> Bytes {
@@ -305,6 +229,7 @@ impl Scoreboard {
         self.forget_first_copy(index);
         self.become_unusual();
         self.sacked_segments += 1;
+        self.delivered_segments += 1;
         let sent = &mut self.sent[index];
         self.delivered.count(sent);
         sent.sacked = true;
@@ -459,7 +384,7 @@ impl Scoreboard {
         self.sent.back()
     }
 
-    /// How many segments are on the board.
+    /// Number of segments on the board.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {

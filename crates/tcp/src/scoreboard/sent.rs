@@ -14,11 +14,11 @@ pub struct Sent {
     pub syn: bool,
     /// Whether it carries our FIN.
     pub fin: bool,
-    /// When it was first sent.
+    /// Time at which it was first sent.
     pub first_sent: Instant,
-    /// When it was last sent.
+    /// Time at which it was last sent.
     pub last_sent: Instant,
-    /// How often it was sent.
+    /// Number of its transmissions.
     pub transmissions: u32,
     /// The congestion window when it was last sent.
     pub cwnd: Bytes,
@@ -52,23 +52,24 @@ pub struct New {
     pub fin: bool,
 }
 
-/// What a cumulative acknowledgment took off the board.
+/// Data that a cumulative acknowledgment removed from the board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Data acknowledged.
     pub bytes: Bytes,
-    /// Of them, those that were not SACKed before.
+    /// The part of it that was not SACKed before.
     pub newly: Bytes,
-    /// When the last segment that was taken off was sent; `None` where a segment that was sent more
-    /// than once is among them, as its round trip is ambiguous (Karn's rule, RFC 6298 §3).
+    /// Time at which the last segment that was taken off was sent; `None` where a segment that was sent more than once
+    /// is among them, as its round trip is ambiguous (Karn's rule, RFC 6298 §3).
     pub sample: Option<Instant>,
-    /// When the first segment that was taken off was sent, on the same condition.
+    /// Time at which the first segment that was taken off was sent, on the same condition.
     pub first_sample: Option<Instant>,
     /// The same of the last of them that no SACK has reported before.
     pub newest_sample: Option<Instant>,
-    /// When the last segment that was taken off was sent, if it was sent once, whatever became of those before it.
+    /// Time at which the last segment that was taken off was sent, if it was sent once, whatever became of those before
+    /// it.
     pub last_sample: Option<Instant>,
-    /// How many segments were taken off whole.
+    /// Number of segments that were removed completely.
     pub segments: u32,
     /// Whether our SYN is among them.
     pub syn: bool,
@@ -76,7 +77,7 @@ pub struct Acked {
     pub fin: bool,
 }
 
-/// How a segment counts in the pipe.
+/// Contribution of a segment to the pipe.
 #[derive(Clone, Copy)]
 pub(super) enum PipeShare {
     Once,
@@ -93,7 +94,7 @@ impl Sent {
         Bytes(u64::from(self.payload.len()))
     }
 
-    /// How it counts in the pipe. What is SACKed or marked lost is not in the network twice.
+    /// Its contribution to the pipe. SACKed or lost data are not in the network twice.
     #[inline]
     pub(super) fn share(&self) -> PipeShare {
         match self.mark {

@@ -1,4 +1,4 @@
-//! The send buffer that Linux sizes by itself (Semke, Mahdavi and Mathis 1998): room for some congestion windows,
+//! The send buffer that Linux sizes automatically (Semke, Mahdavi and Mathis 1998): room for some congestion windows,
 //! counted in the memory that their packets take.
 //!
 //! It grows where a user has filled it although the congestion window has room (`tcp_should_expand_sndbuf`), and never
@@ -18,9 +18,9 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// The buffer before the handshake, and the least: 16 KiB (`tcp_wmem[1]`).
     pub initial: Bytes,
-    /// The most that it grows to: 4 MiB (`tcp_wmem[2]`).
+    /// Maximum size: 4 MiB (`tcp_wmem[2]`).
     pub greatest: Bytes,
-    /// For how many congestion windows there is room: 2, so that fast recovery finds new data to send; BBR asks for 3
+    /// Size in congestion windows: 2, so that fast recovery finds new data to send; BBR asks for 3
     /// (`sndbuf_expand`).
     pub windows: u32,
 }
@@ -57,8 +57,8 @@ impl SendBuffer for AutoTuning {
     }
 }
 
-/// What a segment with headers takes of the memory of Linux: its packet in a block whose size is a power of two, and
-/// the packet's record.
+/// Memory that a segment with headers takes in Linux: its packet in a block whose size is a power of two, and the
+/// packet's record.
 fn segment_memory(mss: Bytes) -> Bytes {
     Bytes((mss + HEADERS + SHARED_INFO).0.next_power_of_two()) + RECORD
 }

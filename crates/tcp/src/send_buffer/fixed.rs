@@ -11,7 +11,8 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The most that is written and not acknowledged, in bytes of data: 64 KiB, as `SO_SNDBUF` of many programs has it.
+    /// Limit of the data that are written and not acknowledged, in bytes. Default: 64 KiB, the `SO_SNDBUF` of many
+    /// programs.
     pub size: Bytes,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Acknowledgment {
     pub(super) acked: Acked,
     /// It echoes a congestion mark.
     pub(super) echoes_mark: bool,
-    /// Of the data that it delivers, those that the peer reports as marked.
+    /// Number of delivered bytes that the peer reports as marked.
     pub(super) marked: Bytes,
     /// The round-trip time that it measured.
     pub(super) rtt: Option<Duration>,

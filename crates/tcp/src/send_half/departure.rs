@@ -4,6 +4,7 @@ use units::{Bytes, Instant, Seq, SeqRange};
 use wire::{Flags, Payload};
 
 use super::SendHalf;
+use super::offload::{Moment, SegmentationOffload};
 use super::pacing::PacedSender;
 use super::stream::SegmentLen;
 use crate::congestion::SendEvent;
@@ -13,7 +14,7 @@ use crate::scoreboard::New;
 use crate::timers::{Timer, Timers};
 use crate::{Cause, Decision, Kind};
 
-/// What the state of the connection permits, and what its options ask for.
+/// Permissions of the connection's state, and requirements of its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowed {
     /// Data may leave.
@@ -78,9 +79,35 @@ impl SendHalf {
             return self.next_tail_probe(room);
         }
         if self.recovery.is_idle() && !self.board.has_lost() {
-            return room.next_new();
+            return if self.waits_for_burst(now, room) { Next::Nothing } else { room.next_new() };
         }
         self.recovery.next(&self.board, room)
+    }
+
+    /// Whether new data wait until a larger burst may leave.
+    #[inline]
+    fn waits_for_burst(&mut self, now: Instant, room: &Room) -> bool {
+        let Some(rule) = self.bursts.rule().copied() else { return false };
+        if room.new.is_none_or(|len| len > room.usable) || self.bursts.continues(now) {
+            return false;
+        }
+        let permitted = room.usable.min(self.peer_room());
+        let unsent = self.sendable();
+        let is_last = unsent <= self.smss || (unsent <= permitted && self.stream.wants_fin());
+        !is_last && !self.begins_burst(now, rule, permitted)
+    }
+
+    fn begins_burst(&mut self, now: Instant, rule: SegmentationOffload, room: Bytes) -> bool {
+        let sender = self.paced_sender();
+        let moment = Moment {
+            now,
+            room,
+            window: self.congestion.cwnd().min(self.peer_window.size()),
+            burst: rule.burst(&sender, self.rto.min_rtt()),
+            oldest_sent: self.board.get(0).map(|oldest| oldest.last_sent),
+            srtt: self.rto.srtt(),
+        };
+        self.bursts.begin(rule, &moment)
     }
 
     /// The room that the windows leave, and the new segment that is ready for it.
@@ -104,15 +131,37 @@ impl SendHalf {
         if room.is_zero() || ends {
             return None;
         }
-        let len = unsent.min(self.smss).min(room);
-        if len == self.smss || unsent.is_zero() {
+        let record = self.record_left();
+        let len = unsent.min(self.smss).min(room).min(record);
+        if len == self.smss || unsent.is_zero() || (len == record && len < unsent) {
             return Some(len);
         }
         if len < unsent {
             // The peer's window cuts it short: worth sending if it is half of the largest window ever offered.
             return (len >= self.peer_window.greatest() / 2).then_some(len);
         }
-        (!self.stream.holds_partial(!self.board.outstanding().is_zero())).then_some(len)
+        (!self.stream.holds_partial(self.partial_segment_waits())).then_some(len)
+    }
+
+    /// Whether Nagle's rule holds a small segment back now: while data are unacknowledged, or another small segment.
+    #[inline]
+    fn partial_segment_waits(&self) -> bool {
+        if self.config.plain.minshall {
+            return self.small_end.after(self.una);
+        }
+        !self.board.outstanding().is_zero()
+    }
+
+    /// The unsent data up to the end of the record.
+    #[inline]
+    fn record_left(&self) -> Bytes {
+        if self.records_end.is_empty() { Bytes::MAX } else { self.record_left_of_some() }
+    }
+
+    #[cold]
+    fn record_left_of_some(&self) -> Bytes {
+        let end = self.records_end.iter().find(|end| end.after(self.nxt));
+        end.map_or(Bytes::MAX, |end| Bytes(u64::from(end.since(self.nxt))))
     }
 
     /// Of the unsent data, the part that the send buffer holds.
@@ -168,8 +217,11 @@ impl SendHalf {
         timers: &mut Timers,
     ) -> Departure {
         let range = SeqRange::new(self.nxt, payload.len() + u32::from(fin));
-        let push = self.stream.pushes_end() && !payload.is_empty();
+        let push = (self.stream.pushes_end() || self.records_end.contains(&range.end)) && !payload.is_empty();
         self.nxt = range.end;
+        if !payload.is_empty() && u64::from(payload.len()) < self.smss.0 {
+            self.small_end = range.end;
+        }
         let new = New { range, payload: payload.clone(), syn: false, fin };
         self.board.push(new, now, self.congestion.cwnd());
         if fin {
@@ -226,7 +278,9 @@ impl SendHalf {
 
     /// Whether a retransmission of data up to `end` carries PSH.
     fn pushes_again(&self, end: Seq) -> bool {
-        self.config.plain.pushes_retransmissions || (end == self.nxt && self.stream.pushes_end())
+        self.config.plain.pushes_retransmissions
+            || self.records_end.contains(&end)
+            || (end == self.nxt && self.stream.pushes_end())
     }
 
     fn report_to_recovery(&mut self, index: usize, len: Bytes, again: bool) {
@@ -238,10 +292,11 @@ impl SendHalf {
     #[inline]
     fn on_departure(&mut self, now: Instant, len: Bytes, retransmission: bool) {
         if self.congestion_traits.observes_sends {
+            let flight = self.flight_with_unused_room();
             self.congestion.on_sent(&SendEvent {
                 now,
                 len,
-                flight: self.board.outstanding(),
+                flight,
                 retransmission,
                 application_limited: self.stream.is_empty(),
                 advertised: self.peer_window.greatest(),
@@ -249,13 +304,28 @@ impl SendHalf {
                 busy_until: self.busy_until,
             });
         }
+        if self.bursts.rule().is_some() {
+            self.bursts.on_sent(now, len);
+        }
         if self.pacer.is_on() {
-            self.pace(now, len);
+            let sender = self.paced_sender();
+            self.pacer.on_sent(now, len, &sender);
         }
     }
 
-    fn pace(&mut self, now: Instant, len: Bytes) {
-        let sender = PacedSender {
+    /// FlightSize, with the rest of the window that waits for a larger burst.
+    #[inline]
+    fn flight_with_unused_room(&self) -> Bytes {
+        let flight = self.board.outstanding();
+        if self.bursts.rule().is_none() || self.stream.is_empty() {
+            return flight;
+        }
+        let rest = self.congestion.cwnd().saturating_sub(flight);
+        if self.bursts.leaves_unused(rest) { flight + rest } else { flight }
+    }
+
+    fn paced_sender(&mut self) -> PacedSender {
+        PacedSender {
             srtt: self.rto.srtt(),
             cwnd: self.congestion.cwnd(),
             window: self.window(),
@@ -263,8 +333,7 @@ impl SendHalf {
             flight: self.board.outstanding(),
             smss: self.smss,
             pace: self.congestion.path_model().map(|model| model.pace()),
-        };
-        self.pacer.on_sent(now, len, &sender);
+        }
     }
 
     /// The flag of a data segment that asks for an ACK, if it does.

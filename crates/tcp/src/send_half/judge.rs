@@ -90,8 +90,8 @@ impl SendHalf {
         }
         let mut actions = self.recovery.on_ack(judged, &mut self.board);
         if let WindowAction::Grow { acked } = &mut actions.window {
-            // RFC 3168 §6.1.2: an ACK that echoes a mark opens no window; nor does the marked part of one that counts
-            // marks.
+            // RFC 3168 §6.1.2: an ACK that echoes a mark opens no window; nor does the marked part of an ACK that
+            // counts marks.
             *acked = acked.saturating_sub(judged.marked);
         }
         let outcome = self.perform(actions, judged, timers);

@@ -9,6 +9,7 @@ mod acknowledgment;
 mod departure;
 mod duplicate_acks;
 mod judge;
+pub mod offload;
 pub mod pacing;
 mod partial;
 mod peer_window;
@@ -23,6 +24,7 @@ mod threshold;
 mod timeout;
 mod undo;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use units::{Bytes, Duration, Instant, Seq};
@@ -41,6 +43,7 @@ use crate::scoreboard::Scoreboard;
 use crate::timers::{Timer, Timers};
 use crate::{Config, Decision, ModelRecord, Record};
 use duplicate_acks::DuplicateAcks;
+use offload::Bursts;
 use pacing::Pacer;
 use peer_window::PeerWindow;
 use persist::{Persist, UserTimeout};
@@ -75,13 +78,14 @@ pub(crate) struct SendHalf {
     recovery: Box<dyn Recovery>,
     /// Whether the deadlines of the recovery replace the retransmission timer.
     has_own_timer: bool,
-    /// When a deadline of the recovery was last met.
+    /// Time at which a deadline of the recovery was last met.
     deadline_met: Option<Instant>,
     threshold: Threshold,
     duplicates: DuplicateAcks,
     spurious: SpuriousDetection,
     polls: Polls,
     pacer: Pacer,
+    bursts: Bursts,
     rto: RetransmissionTimer,
     tail_probe: TailLossProbe,
     persist: Persist,
@@ -92,6 +96,12 @@ pub(crate) struct SendHalf {
     inherited_ssthresh: Option<Bytes>,
     /// Whether both SYNs are acknowledged.
     synchronised: bool,
+    /// End of the last segment of new data that was small.
+    small_end: Seq,
+    /// Ends of records, which no segment crosses (`MSG_EOR`).
+    records_end: VecDeque<Seq>,
+    /// Retransmissions of a SYN before an open fails.
+    syn_retries: u32,
     fast_retransmits: u64,
     records: Option<Vec<Record>>,
 }
@@ -121,6 +131,7 @@ impl SendHalf {
             spurious: SpuriousDetection::new(&config.spurious),
             polls: Polls::new(config.poll.build()),
             pacer: Pacer::new(plain.pacing.as_ref(), congestion_traits.paces),
+            bursts: Bursts::new(plain.segmentation_offload),
             rto: RetransmissionTimer::new(config.rto.build(), iss),
             tail_probe: TailLossProbe::default(),
             persist: Persist::default(),
@@ -128,6 +139,9 @@ impl SendHalf {
             busy_until: Instant::START,
             inherited_ssthresh: None,
             synchronised: false,
+            small_end: iss,
+            records_end: VecDeque::new(),
+            syn_retries: plain.syn_retries,
             fast_retransmits: 0,
             records: None,
         }
@@ -151,6 +165,18 @@ impl SendHalf {
         self.stream.partial().set_push(false);
     }
 
+    /// The data written so far end a record: later data begin a segment of their own.
+    pub(crate) fn end_record(&mut self) {
+        let una = self.una;
+        self.records_end.retain(|end| end.after(una));
+        self.records_end.push_back(self.nxt + self.stream.unsent().0 as u32);
+    }
+
+    /// Sets the number of retransmissions of a SYN before an open fails.
+    pub(crate) const fn set_syn_retries(&mut self, retries: u32) {
+        self.syn_retries = retries;
+    }
+
     /// Turns the Nagle algorithm on or off.
     pub(crate) const fn set_nagle(&mut self, on: bool) {
         self.stream.partial().set_nagle(on);
@@ -164,6 +190,11 @@ impl SendHalf {
     /// Ends the stream: the FIN follows the data.
     pub(crate) fn close(&mut self) {
         self.stream.close();
+    }
+
+    /// Size of the send buffer.
+    pub(crate) const fn send_buffer(&self) -> Bytes {
+        self.stream.buffer_size()
     }
 
     /// Whether the user has closed the stream.
@@ -348,7 +379,7 @@ impl SendHalf {
         }
     }
 
-    /// Continues from `cwnd` in slow start up to the present window. The threshold has whole segments as ever: else
+    /// Continues from `cwnd` in slow start up to the present window. The threshold has whole segments as usual: else
     /// slow start, which grows by segments, would pass a fraction at each gap that closes.
     fn slow_start_from(&mut self, cwnd: Bytes) {
         let (present, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
@@ -356,19 +387,19 @@ impl SendHalf {
         self.congestion.on_restore(cwnd.min(present), back_to.max(ssthresh));
     }
 
-    /// When a retransmission timer expires that is started at `start`.
+    /// Time at which a retransmission timer expires that is started at `start`.
     #[inline]
     fn rto_from(&self, start: Instant) -> Instant {
         self.rto.runs_out_at(start)
     }
 
-    /// When the retransmission timer expires after an ACK of new data; `None` with nothing outstanding.
+    /// Time at which the retransmission timer expires after an ACK of new data; `None` with nothing outstanding.
     fn rto_deadline(&self, now: Instant) -> Option<Instant> {
         let timed = self.rto.counts_from_oldest() && self.is_open();
         if timed { self.rto_from_oldest(now) } else { self.board.front().map(|_| self.rto_from(now)) }
     }
 
-    /// When the retransmission timer expires by its own rule, whether or not a loss is being repaired.
+    /// Time at which the retransmission timer expires by its own rule, whether or not a loss is being repaired.
     fn rto_from_oldest(&self, now: Instant) -> Option<Instant> {
         let oldest = self.board.front()?;
         let start = if self.rto.counts_from_oldest() { oldest.last_sent } else { now };

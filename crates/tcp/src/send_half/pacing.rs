@@ -13,7 +13,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::congestion::{Pace, quantum};
 
-/// How fast segments leave.
+/// Rate at which segments are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Pacing {
@@ -92,7 +92,7 @@ pub(super) struct Pacer {
     source: Source,
     /// No segment leaves before this, but those of the present quantum.
     until: Instant,
-    /// When the present quantum began to leave, and the data that may still leave with it.
+    /// Time at which the present quantum began to leave, and the data that may still leave with it.
     quantum_at: Instant,
     quantum_left: Bytes,
     /// Delay of the present quantum beyond its time: up to half of its pause is made up for.
@@ -128,7 +128,7 @@ impl Pacer {
         !matches!(self.source, Source::Unpaced)
     }
 
-    /// When the next segment may leave, if it has to wait.
+    /// Time at which the next segment may leave, if it has to wait.
     #[inline]
     pub(super) fn holds_until(&self, now: Instant) -> Option<Instant> {
         let in_quantum = self.quantum_at == now && !self.quantum_left.is_zero();
@@ -179,7 +179,7 @@ impl Pacer {
 
 impl PhasedPacing {
     /// The rate and the quantum of a sender (`tcp_update_pacing_rate`, `tcp_tso_autosize`).
-    fn pace(&self, sender: &PacedSender) -> Option<Pace> {
+    pub(super) fn pace(&self, sender: &PacedSender) -> Option<Pace> {
         let slow_start = sender.cwnd < sender.ssthresh / 2;
         let ratio = if slow_start { self.slow_start } else { self.avoidance };
         let window = sender.cwnd.max(sender.flight);

@@ -21,6 +21,11 @@ impl PeerWindow {
         Self { size, greatest: size, wl1: seq, wl2: ack }
     }
 
+    /// The window begins after our SYN, which was not acknowledged yet.
+    pub(crate) fn begin_after_syn(&mut self) {
+        self.size += Bytes(1);
+    }
+
     /// RFC 9293 §3.10.7.4: a newer segment brings the window; an older one must not. Whether it was newer.
     #[inline]
     pub(crate) fn update(&mut self, size: Bytes, seq: Seq, ack: Seq) -> bool {

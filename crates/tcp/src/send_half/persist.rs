@@ -6,7 +6,7 @@ use units::{Duration, Instant};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Persist {
     probing: Option<Probing>,
-    /// When the first of the probes without an answer was due.
+    /// Time at which the first of the probes without an answer was due.
     since: Option<Instant>,
     /// The device holds the data back, not the peer's window.
     device_refuses: bool,

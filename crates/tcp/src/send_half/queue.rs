@@ -54,7 +54,7 @@ impl SendQueue {
         taken
     }
 
-    /// How many bytes there are.
+    /// Number of bytes.
     #[must_use]
     pub const fn len(&self) -> Bytes {
         self.len

@@ -15,13 +15,13 @@ pub(crate) struct RetransmissionTimer {
     min_rtt: Option<(Duration, Instant)>,
     length: Duration,
     longest: Duration,
-    /// How often the length is doubled.
+    /// Number of doublings of the length.
     backoff: u32,
     backoff_lasts: Backoff,
     counts_from: CountsFrom,
     /// SND.NXT at the last timeout.
     timed_out: Seq,
-    /// How often it ran out since the last progress.
+    /// Number of expirations since the last progress.
     expirations: u32,
     timeouts: u64,
 }
@@ -146,7 +146,7 @@ impl RetransmissionTimer {
         self.longest
     }
 
-    /// When a timer runs out that is started at `start`.
+    /// Time at which a timer runs out that is started at `start`.
     pub(crate) fn runs_out_at(&self, start: Instant) -> Instant {
         self.estimator.runs_out_at(start, self.length())
     }
@@ -156,12 +156,12 @@ impl RetransmissionTimer {
         self.counts_from == CountsFrom::OldestSent
     }
 
-    /// How often it ran out since the last progress.
+    /// Number of expirations since the last progress.
     pub(crate) const fn expirations(&self) -> u32 {
         self.expirations
     }
 
-    /// How often it ran out.
+    /// Number of expirations.
     pub(crate) const fn timeouts(&self) -> u64 {
         self.timeouts
     }

@@ -46,6 +46,11 @@ impl SendHalf {
         Some(Kind::Retransmission { cause, earlier_copies })
     }
 
+    /// Our SYN cannot arrive as it was sent.
+    pub(crate) fn give_up_syn(&mut self) {
+        self.board.mark_lost(0, Cause::Handshake);
+    }
+
     /// The unsent data leave with our SYN, up to `room` bytes (RFC 7413 §4.2.1); `None` if there are none.
     pub(crate) fn send_with_syn(&mut self, now: Instant, room: Bytes) -> Option<Payload> {
         let len = self.stream.sendable(self.board.outstanding(), self.smss).min(room);
@@ -56,15 +61,23 @@ impl SendHalf {
         let range = SeqRange::new(self.nxt, payload.len());
         self.board.push(New { range, payload: payload.clone(), syn: false, fin: false }, now, Bytes::ZERO);
         self.nxt = range.end;
+        // Linux pushes them (`tcp_send_syn_data`).
+        self.records_end.push_back(range.end);
         Some(payload)
     }
 
     /// Takes over window and segment size of the peer's SYN.
     pub(crate) fn take_syn(&mut self, segment: &Segment, agreed: &Agreed) {
         self.smss = agreed.smss;
+        self.stream.clamp_mss(agreed.clamped_mss());
         // A window field on a SYN is never scaled (RFC 7323 §2.2).
         let window = Bytes(u64::from(segment.window));
         self.peer_window = PeerWindow::of_syn(window, segment.seq, segment.ack);
+    }
+
+    /// Data may leave before our SYN is acknowledged: the peer's window is for them.
+    pub(crate) fn open_before_ack(&mut self) {
+        self.peer_window.begin_after_syn();
     }
 
     /// The SYN-ACK acknowledges our SYN.
@@ -89,7 +102,10 @@ impl SendHalf {
     /// The data that left with our SYN are not acknowledged, and leave again (RFC 7413 §4.2.2).
     pub(crate) fn resend_syn_data(&mut self, now: Instant, number: Seq) {
         self.note(now, Decision::Fallback, "the data of the SYN are not acknowledged", number, 0);
-        self.board.mark_lost(0, Cause::Handshake);
+        self.board.cut(self.smss);
+        for index in 0..self.board.len() {
+            self.board.mark_lost(index, Cause::Handshake);
+        }
     }
 
     /// Starts the retransmission timer for data that left with our SYN.

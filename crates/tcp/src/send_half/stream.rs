@@ -14,7 +14,7 @@ pub(super) struct SendStream {
     buffer: Box<dyn SendBuffer>,
     /// The buffer's size, cached: it is read for each segment.
     buffer_size: Bytes,
-    /// The segment size that this end announces.
+    /// The segment size that this end announces, or the peer if it announces a smaller one.
     announced_mss: Bytes,
     partial: PartialSegments,
     fin: Fin,
@@ -169,6 +169,16 @@ impl SendStream {
         // A buffer without room for a segment still sends what it holds.
         let whole = smss * room.whole(smss);
         if whole.is_zero() && outstanding.is_zero() { room } else { whole }
+    }
+
+    /// The peer takes segments of this size at most, their options included.
+    pub(super) fn clamp_mss(&mut self, mss: Bytes) {
+        self.announced_mss = self.announced_mss.min(mss);
+    }
+
+    /// Size of the send buffer.
+    pub(super) const fn buffer_size(&self) -> Bytes {
+        self.buffer_size
     }
 
     /// Lets the send buffer grow; returns whether it has grown.

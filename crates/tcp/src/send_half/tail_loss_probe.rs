@@ -11,11 +11,11 @@ use crate::recovery::{AckEvent, TailProbes};
 /// The probing of the tail; names in brackets are those of RFC 8985 §7.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TailLossProbe {
-    /// How to probe; `None` where the tail is not probed.
+    /// Method of probing; `None` if the tail is not probed.
     probes: Option<TailProbes>,
     /// The retransmission timer stands for the probe timer.
     armed: bool,
-    /// When the retransmission timer that the probe timer replaced last would have expired.
+    /// Time at which the retransmission timer that the probe timer replaced last would have expired.
     expiry: Option<Instant>,
     /// A probe is due.
     due: bool,
@@ -76,7 +76,7 @@ impl TailLossProbe {
         (self.armed, self.due, self.outstanding) = (false, false, None);
     }
 
-    /// How long to wait for an ACK before a probe, where `alone` says that one segment is in flight; `None` where no
+    /// Time to wait for an ACK before a probe, where `alone` says that one segment is in flight; `None` where no
     /// further probe may be scheduled.
     pub(super) fn wait(&self, srtt: Option<Duration>, alone: bool) -> Option<Duration> {
         let probes = self.probes.filter(|_| self.outstanding.is_none())?;
@@ -84,12 +84,12 @@ impl TailLossProbe {
         Some(srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt * 2 + extra))
     }
 
-    /// When the replaced retransmission timer would expire, while the probe timer runs.
+    /// Time at which the replaced retransmission timer would expire, while the probe timer runs.
     pub(super) const fn replaced(&self) -> Option<Instant> {
         if self.armed { self.expiry } else { None }
     }
 
-    /// When the retransmission timer that was replaced last would have expired.
+    /// Time at which the retransmission timer that was replaced last would have expired.
     pub(super) const fn expiry(&self) -> Option<Instant> {
         self.expiry
     }
@@ -128,7 +128,7 @@ impl TailLossProbe {
     }
 }
 
-/// What an ACK says of the probe.
+/// Result of an ACK for the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Nothing yet.

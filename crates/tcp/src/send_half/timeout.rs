@@ -39,8 +39,7 @@ impl SendHalf {
         let (range, is_syn, first_sent) = (oldest.range, oldest.syn, oldest.first_sent);
         let closed = self.peer_window.is_closed();
         let repeated = oldest.transmissions > 1 && (self.rto.expirations() > 0 || closed);
-        let plain = &self.config.plain;
-        let retries = if is_syn { plain.syn_retries } else { plain.retries };
+        let retries = if is_syn { self.syn_retries } else { self.config.plain.retries };
         if self.rto.expirations() >= retries || self.user_timeout.is_over(now, first_sent) {
             return TimeoutOutcome::GivesUp;
         }
@@ -123,8 +122,24 @@ impl SendHalf {
         }
     }
 
-    /// When the recovery wants to act without an ACK. A deadline that was met has moved. One that has not, by a fault
-    /// of the algorithm, comes again after a clock tick and not at once, so that no endpoint ever stands still in time.
+    /// Sets the timer of a congestion control that has one. A deadline that has passed comes a clock tick later, as in
+    /// [`Self::recovery_deadline`].
+    #[inline]
+    pub(crate) fn watch_congestion_deadline(&self, now: Instant, timers: &mut Timers) {
+        if self.congestion_traits.keeps_timer {
+            let later = |at: Instant| if at <= now { now + CLOCK_TICK } else { at };
+            timers.set(Timer::Congestion, self.congestion.deadline().map_or(Instant::NEVER, later));
+        }
+    }
+
+    /// The congestion control's own timer has run out.
+    pub(crate) fn on_congestion_deadline(&mut self, now: Instant) {
+        self.congestion.on_deadline(now);
+    }
+
+    /// Time at which the recovery wants to act without an ACK. A deadline that was met has moved. One that has not, by
+    /// a fault of the algorithm, comes again after a clock tick and not at once, so that no endpoint ever stands still
+    /// in time.
     fn recovery_deadline(&self) -> Option<Instant> {
         let deadline = self.recovery.deadline(&self.board)?;
         Some(self.deadline_met.filter(|met| deadline <= *met).map_or(deadline, |met| met + CLOCK_TICK))
@@ -134,7 +149,9 @@ impl SendHalf {
     /// `advancing`: the retransmission timer starts over now.
     pub(super) fn schedule_tail_probe(&mut self, now: Instant, advancing: bool, timers: &mut Timers) -> bool {
         // Not before the handshake of a Fast Open is done (Linux `tcp_schedule_loss_probe`).
-        let undisturbed = self.synchronised && self.is_open() && self.board.sacked().is_zero();
+        // A probe of a closed window is no tail, and the persist timer repeats it (Linux `tcp_send_probe0`).
+        let unprobed = self.persist.is_idle();
+        let undisturbed = self.synchronised && unprobed && self.is_open() && self.board.sacked().is_zero();
         let Some(oldest) = self.board.front().filter(|_| undisturbed) else { return false };
         let Some(wait) = self.tail_probe.wait(self.rto.srtt(), self.board.len() == 1) else { return false };
         let running = self.tail_probe.replaced().or_else(|| timers.at(Timer::Retransmission));

@@ -52,7 +52,7 @@ impl SpuriousDetection {
         Self { detector: choice.build(), active, pre_loss: None, rto_adaptation: None }
     }
 
-    /// What the detector cannot do without.
+    /// Requirement of the detector.
     pub(super) fn needs(&self) -> Needs {
         self.detector.needs()
     }
@@ -141,7 +141,7 @@ impl SpuriousDetection {
         self.active && self.detector.explains_duplicate(ack)
     }
 
-    /// What the detector wants sent while it waits for its answer, if it limits that.
+    /// Data that the detector permits while it waits for its answer, if it limits them.
     #[inline]
     pub(super) fn next(&mut self, room: &Room) -> Option<Next> {
         if self.active { self.limited(room) } else { None }
@@ -225,7 +225,7 @@ impl PreLossState {
             Response::Eifel => {
                 // RFC 4015 §3.1 step 9: no more than was acknowledged, or a first window, at once.
                 let burst = outstanding + ack.acked.min(initial);
-                // After a late verdict, by a duplicate, there is nothing that a burst could come of.
+                // After a late verdict, by a duplicate, no burst can result.
                 let cwnd = if ack.advances { burst } else { burst.max(congestion.cwnd()) };
                 let infinite = self.ssthresh == Bytes::MAX;
                 let ssthresh = if infinite { Bytes::MAX } else { self.flight.max(self.ssthresh) };

@@ -1,5 +1,5 @@
-//! D-SACK detection (RFC 3708): a loss was none if every copy that was sent again is reported as one that
-//! had arrived before.
+//! D-SACK detection (RFC 3708): a loss signal was spurious if every retransmission is reported as a segment that had
+//! arrived before.
 //!
 //! The verdict comes late, a round trip after the last needless copy, when they have all been sent; it
 //! saves the window, and the duplicate ACKs that the copies draw are known for what they are.
@@ -19,15 +19,15 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What a false signal gives back.
+    /// State that is restored after a false signal.
     pub response: Response,
 }
 
 #[derive(Debug, Default)]
 struct Dsack {
     parameters: Parameters,
-    /// What was sent again since the signal, in the order of the stream; `None` where there is no signal
-    /// to judge, or none that can be judged.
+    /// Retransmissions since the signal, in the order of the stream; `None` where there is no signal to judge, or none
+    /// that can be judged.
     copies: Option<Vec<Copy>>,
     /// Where the latest retransmissions began, whatever they were for.
     sent_again: VecDeque<Seq>,

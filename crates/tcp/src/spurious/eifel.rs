@@ -18,7 +18,7 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What a false signal gives back.
+    /// State that is restored after a false signal.
     pub response: Response,
 }
 

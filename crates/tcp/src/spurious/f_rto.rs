@@ -20,13 +20,14 @@ use registry::{Algorithm, Build};
 pub struct Parameters {
     /// Which of the two algorithms.
     pub variant: Variant,
-    /// What a false signal gives back.
+    /// State that is restored after a false signal.
     pub response: Response,
 }
 
 /// The algorithms of RFC 5682.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "FRtoVariant")]
 pub enum Variant {
     /// §2: by acknowledgment numbers alone.
     #[default]

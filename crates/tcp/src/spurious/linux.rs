@@ -1,4 +1,4 @@
-//! How Linux joins the detectors (`tcp_try_undo_recovery`, `tcp_try_undo_partial`, `tcp_try_undo_loss`,
+//! Combination of the detectors in Linux (`tcp_try_undo_recovery`, `tcp_try_undo_partial`, `tcp_try_undo_loss`,
 //! `tcp_try_undo_dsack`): a loss signal was false if the ACK of the gap echoes a clock from before the first
 //! retransmission (Eifel), if every retransmission is reported as arrived twice (D-SACK), or, after a timeout, if
 //! originals are acknowledged that were not sent again (F-RTO, RFC 5682 §3). Both windows are then as they were.
@@ -47,7 +47,7 @@ struct Judged {
     repaired: bool,
     /// Retransmissions that are not reported as needless (`undo_retrans`); `None` before the first.
     genuine: Option<u32>,
-    /// When the first segment was sent again (`retrans_stamp`).
+    /// Time at which the first segment was sent again (`retrans_stamp`).
     resent_at: Option<Instant>,
     /// Retransmissions that may still be in the network.
     resent: Vec<SeqRange>,
@@ -109,7 +109,7 @@ impl Judged {
         !self.resent.is_empty()
     }
 
-    /// What an ACK says, F-RTO apart.
+    /// Result of an ACK, except for F-RTO.
     fn judge(&mut self, ack: &AckEvent, board: &Scoreboard) -> bool {
         self.count_report(ack);
         let over = ack.number.at_or_after(self.high);

@@ -29,7 +29,7 @@ algorithms! {
 /// The name of the detector that believes every signal.
 pub const NONE: &str = none::ENTRY.id;
 
-/// What is left to a sender whose peer does not give the evidence that its detector needs.
+/// Substitute for a sender whose peer does not give the evidence that its detector needs.
 #[must_use]
 pub fn without_evidence() -> Box<dyn Spurious> {
     Box::new(none::Believe)
@@ -59,7 +59,7 @@ pub trait Spurious: std::fmt::Debug + Send {
         false
     }
 
-    /// What may be sent while the question is open.
+    /// Data that may be sent until the decision.
     fn send_limit(&self) -> SendLimit {
         SendLimit::None
     }
@@ -67,12 +67,12 @@ pub trait Spurious: std::fmt::Debug + Send {
     /// It asked for new data, and there is none that may go: the question will not be answered.
     fn on_no_new_data(&mut self) {}
 
-    /// What a false signal gives back.
+    /// State that is restored after a false signal.
     fn response(&self) -> Response {
         Response::default()
     }
 
-    /// What it cannot do without.
+    /// Its requirement.
     fn needs(&self) -> Needs {
         Needs::Nothing
     }
@@ -81,17 +81,17 @@ pub trait Spurious: std::fmt::Debug + Send {
 /// A loss signal.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
-    /// When it came.
+    /// Time of arrival.
     pub now: Instant,
-    /// What gave it.
+    /// Source of the signal.
     pub kind: SignalKind,
-    /// What was outstanding.
+    /// Outstanding data.
     pub outstanding: SeqRange,
     /// Whether the same segment's timer has run out before.
     pub again: bool,
 }
 
-/// What gives a loss signal.
+/// Source of a loss signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalKind {
     /// The retransmission timer.
@@ -111,7 +111,7 @@ impl SignalKind {
     }
 }
 
-/// What a detector says.
+/// Verdict of a detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// There is no signal to judge, or nothing can be said yet.
@@ -124,7 +124,7 @@ pub enum Judgement {
     Spurious,
 }
 
-/// What may be sent while a detector waits for its answer.
+/// Data that may be sent while a detector waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendLimit {
     /// Whatever recovery wants.
@@ -135,12 +135,12 @@ pub enum SendLimit {
     Nothing,
 }
 
-/// What a false signal gives back.
+/// State that is restored after a false signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Response {
-    /// That of RFC 4015: the threshold of before, and a window that lets out as much as was
-    /// acknowledged but no burst; after a timeout also a more patient timer.
+    /// Response of RFC 4015: the former threshold, and a window that releases as much as was acknowledged but no burst;
+    /// after a timeout also a more patient timer.
     #[default]
     Eifel,
     /// Both windows as they were before the signal, as Linux does.
@@ -149,7 +149,7 @@ pub enum Response {
     Resume,
 }
 
-/// What a detector cannot do without.
+/// Requirement of a detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// It works on any ACK.

@@ -19,7 +19,7 @@ pub struct Parameters {
     /// paper; of the smallest round trip it is the more careful.
     #[schemars(range(min = 1, max = 100))]
     pub percent: u8,
-    /// What a false signal gives back.
+    /// State that is restored after a false signal.
     pub response: Response,
 }
 
@@ -98,7 +98,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn Spurious> = Algorithm::checked(
     "rtt-comparison",
-    "an ACK too soon after a retransmission to answer it shows that the original arrived",
+    "an ACK too soon after a retransmission to be its answer shows that the original arrived",
     "Allman and Paxson 1999",
     &Checked(Parameters::check, |parameters: &Parameters| {
         Box::new(RttComparison { parameters: parameters.clone(), smallest: None, mode: Mode::Idle })

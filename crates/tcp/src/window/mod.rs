@@ -56,26 +56,26 @@ pub struct Traits {
 pub struct Arrived {
     /// When.
     pub now: Instant,
-    /// How many bytes.
+    /// Number of bytes.
     pub len: Bytes,
     /// Bytes in order since the connection began, with these.
     pub received: Bytes,
-    /// Of them, those that the user had not read before these came.
+    /// The part of it that was unread when this data arrived.
     pub unread: Bytes,
     /// Bytes that wait beyond a gap.
     pub out_of_order: Bytes,
-    /// How far they reach beyond the bytes in order.
+    /// Extent beyond the bytes in order.
     pub behind_gap: Bytes,
     /// Whether they lie beyond a gap that duplicate ACKs alone report to the peer, as SACK is not agreed: a window
     /// that opens would make something else of them (RFC 5681 §2).
     pub asks_for_duplicate: bool,
     /// The window as the peer knows it.
     pub offered: Bytes,
-    /// When we sent the clock that they echo.
+    /// Time at which we sent the clock that they echo.
     pub echoed: Option<Instant>,
 }
 
-/// What the receive buffer holds.
+/// Contents of the receive buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// Bytes in order that the user has not read.

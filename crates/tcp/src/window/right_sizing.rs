@@ -1,5 +1,5 @@
-//! The receive buffer that today's Linux sizes by itself (dynamic right-sizing; Fisk and Feng 2001): the window follows
-//! what the user has read in a round trip, doubled, so that a sender in slow start is not held back.
+//! The receive buffer that current Linux sizes automatically (dynamic right-sizing; Fisk and Feng 2001): the window is
+//! twice the amount that the user has read in a round trip, so that it does not limit a sender in slow start.
 //!
 //! Two rules work together. The buffer grows with what is read (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`); the window
 //! that is offered opens towards the buffer by two segments for each that arrives (`tcp_grow_window`). What is offered
@@ -38,7 +38,7 @@ struct RightSizing {
     ratio: u64,
     /// The largest segment that has come (`rcv_mss`).
     largest: Bytes,
-    /// What is offered (`rcv_ssthresh`), and what it may grow to (`window_clamp`).
+    /// The offered window (`rcv_ssthresh`), and its limit (`window_clamp`).
     offered: Bytes,
     clamp: Bytes,
     /// The round trip as the receiver knows it (`rcv_rtt_est`).
@@ -47,11 +47,15 @@ struct RightSizing {
     echoed: Option<Instant>,
     /// Since when a window of data is awaited, and to where.
     awaited: Option<(Instant, Bytes)>,
-    /// What was read in the best round trip so far (`rcvq_space.space`).
+    /// Maximum amount read in a round trip so far (`rcvq_space.space`).
     space: Bytes,
     /// When the present round trip began, and what was read then.
     round: (Instant, Bytes),
 }
+
+/// The most that a new connection offers, of however large a buffer: what the window field of a SYN can say, rounded up
+/// to the scale of later ones (`tcp_select_initial_window`).
+const GREATEST_FIRST_WINDOW: Bytes = Bytes(1 << 16);
 
 impl RightSizing {
     fn new(parameters: Parameters) -> Self {
@@ -60,7 +64,7 @@ impl RightSizing {
             buffer: parameters.initial,
             ratio: 128,
             largest: Bytes::ZERO,
-            offered: clamp,
+            offered: clamp.min(GREATEST_FIRST_WINDOW),
             clamp,
             rtt: None,
             echoed: None,
@@ -197,7 +201,7 @@ const INITIAL_SEGMENTS: u64 = 10;
 const WORTHWHILE: Bytes = Bytes(128);
 /// A clock that is echoed within its tick shows no shorter round trip.
 const CLOCK_TICK: Duration = Duration::from_millis(1);
-/// What is taken for no time at all (`tcp_rcv_rtt_measure`).
+/// Round trips considered zero (`tcp_rcv_rtt_measure`).
 const LEAST_SAMPLE: Duration = Duration::from_micros(1);
 
 impl Parameters {

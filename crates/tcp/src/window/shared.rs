@@ -19,8 +19,8 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What all connections together may offer. Sarolahti 2000, section 6.3, tries 2048, 3072 and 5120
-    /// bytes; the default is the first, below the capacity of that document's smallest pipe.
+    /// Total window of all connections. Sarolahti 2000, section 6.3, tries 2048, 3072 and 5120 bytes; the default is
+    /// the first, below the capacity of that document's smallest pipe.
     pub budget: Bytes,
     /// Which connections share it.
     pub over: Over,
@@ -31,6 +31,7 @@ pub struct Parameters {
 /// Which connections share a budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SharedBudget")]
 pub enum Over {
     /// All of one interface.
     #[default]

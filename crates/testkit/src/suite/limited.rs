@@ -1,6 +1,6 @@
-//! Every recovery with a sender that the peer's window limits, and with one that its application limits. The congestion
-//! window is then larger than the flight; a reduction applies to the flight (RFC 5681 §3.1), unless the algorithm's
-//! source says otherwise.
+//! Every recovery with a sender that the peer's window limits, and with a sender that its application limits. The
+//! congestion window is then larger than the flight; a reduction applies to the flight (RFC 5681 §3.1), unless the
+//! algorithm's source says otherwise.
 
 use serde_json::{Value, json};
 use tcp::Record;

@@ -153,6 +153,7 @@ fn timers(endpoint: &Endpoint) -> Vec<String> {
         Timer::Retransmission => "retransmission",
         Timer::Recovery => "recovery",
         Timer::Pacing => "pacing",
+        Timer::Congestion => "congestion",
         Timer::Persist => "persist",
         Timer::DelayedAck => "delayed-ack",
         Timer::KeepAlive => "keep-alive",
@@ -189,6 +190,7 @@ const fn event_name(event: Event) -> &'static str {
         Event::Reset(CloseReason::ByPeer) => "reset-by-peer",
         Event::Reset(CloseReason::Aborted) => "aborted",
         Event::Reset(CloseReason::TimedOut) => "timed-out",
+        Event::Reset(CloseReason::Unreachable) => "unreachable",
     }
 }
 

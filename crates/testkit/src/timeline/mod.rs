@@ -129,9 +129,9 @@ mod tests {
     #[test]
     fn a_segment_that_nobody_expects_fails_even_at_the_end() {
         assert!(
-            failure("").starts_with("case:3: nobody expects what was sent at 0.100000 s: P. 1:1001(1000)")
+            failure("").starts_with("case:3: an unexpected segment was sent at 0.100000 s: P. 1:1001(1000)")
         );
-        assert!(failure("+1 < . 1:1(0) ack 1001\n").starts_with("case:4: nobody expects"));
+        assert!(failure("+1 < . 1:1(0) ack 1001\n").starts_with("case:4: an unexpected segment"));
     }
 
     #[test]

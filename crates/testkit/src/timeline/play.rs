@@ -270,7 +270,7 @@ impl Player {
             Some((at, transmit)) => {
                 let came = written(&transmit.segment, FROM_US);
                 let kind = kind_name(transmit.kind);
-                Err(format!("nobody expects what was sent at {at}: {came} [{kind}]"))
+                Err(format!("an unexpected segment was sent at {at}: {came} [{kind}]"))
             }
         }
     }

@@ -31,7 +31,7 @@ pub struct Line {
     pub action: Action,
 }
 
-/// When a line happens.
+/// Time at which a line happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Time since the start.

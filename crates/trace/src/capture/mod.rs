@@ -49,7 +49,7 @@ impl Capture {
     /// TCP.
     ///
     /// # Errors
-    /// If the packet cannot be read; it is counted, and nothing else comes of it.
+    /// If the packet cannot be read; it is only counted.
     pub fn handle_packet(
         &mut self,
         at: Instant,

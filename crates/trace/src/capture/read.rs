@@ -4,7 +4,7 @@ use std::io::Read;
 
 use units::PacketId;
 use wire::capture::{Interface, ReadError, Reader};
-use wire::framing;
+use wire::framing::Unpacker;
 
 use super::Capture;
 
@@ -21,6 +21,7 @@ pub struct Point {
 /// truncated or damaged, the error is returned together with the packets before it.
 pub fn read<R: Read>(reader: &mut Reader<R>) -> (Vec<Point>, Option<ReadError>) {
     let mut points = Vec::new();
+    let mut unpackers = Vec::new();
     let mut place = 0;
     while let Some(next) = reader.next() {
         let frame = match next {
@@ -28,13 +29,14 @@ pub fn read<R: Read>(reader: &mut Reader<R>) -> (Vec<Point>, Option<ReadError>) 
             Err(error) => return (points, Some(error)),
         };
         add_new_points(&mut points, reader.interfaces());
+        unpackers.resize_with(points.len(), Unpacker::default);
         let point: &mut Point = &mut points[frame.interface as usize];
         let packet = frame.packet.unwrap_or(PacketId(place));
         place += 1;
-        match framing::ip_packet(point.interface.link_type, &frame.data) {
+        match unpackers[frame.interface as usize].unpack(point.interface.link_type, &frame.data) {
             // The capture counts packets that it cannot read.
-            Some(bytes) => drop(point.capture.handle_packet(frame.at, packet, bytes)),
-            None => point.capture.other += 1,
+            Ok(bytes) => drop(point.capture.handle_packet(frame.at, packet, &bytes)),
+            Err(_) => point.capture.other += 1,
         }
     }
     add_new_points(&mut points, reader.interfaces());

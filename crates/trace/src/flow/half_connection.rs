@@ -2,22 +2,26 @@
 
 mod evidence;
 mod gaps;
+mod seen;
 
 use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
 use wire::{Flags, Segment};
 
-use crate::ledger::{Diagnosis, Ledger, Retransmission};
+use crate::ledger::{Ledger, Retransmission};
 use crate::position::{Positions, Span};
 
 use super::cause::SenderPhase;
+use super::clock::{SenderClock, Waited};
 use super::duplicates::Duplicates;
-use super::heard::Heard;
-use super::inference::{Inference, Judgement};
+use super::heard::{Heard, Passed};
+use super::inference::Inference;
 use super::order::Marks;
 use super::outstanding::Outstanding;
-use super::rtt::{RoundTrips, Rtt};
+use super::rtt::Rtt;
 use super::sacked::Sacked;
 use super::{Cause, Passing, SegmentKind};
+
+pub use seen::Repair;
 
 /// One side of a flow, as a sender.
 #[derive(Clone, Debug, Default)]
@@ -52,10 +56,15 @@ pub struct HalfConnection {
     reaction: Option<Duration>,
     /// The marks of the latest data sent for the first time.
     latest: Marks,
-    /// When an acknowledgment of this side's passed whose number lies above all data seen.
+    /// Time at which an acknowledgment of this side's passed whose number lies above all data seen.
     ahead_at: Option<Instant>,
-    /// Where the point is far from this side, the acknowledgments that it hears later.
+    /// Where the point is far from this side, the acknowledgments that it hears later, and its clock.
     heard: Heard,
+    clock: SenderClock,
+    /// The last phase that an acknowledgment ended.
+    ended: Option<EndedPhase>,
+    /// The phase in which the latest retransmission was sent, until new data are sent.
+    repairing: SenderPhase,
     window_scale: Option<u8>,
     /// The peer's window at its last segment.
     peer_window: Bytes,
@@ -63,6 +72,13 @@ pub struct HalfConnection {
     milestones: Vec<Milestone>,
     ledger: Ledger,
     inference: Inference,
+}
+
+/// A phase, and when the acknowledgment that ended it passed.
+#[derive(Clone, Copy, Debug)]
+struct EndedPhase {
+    at: Instant,
+    phase: SenderPhase,
 }
 
 /// Counts of one side.
@@ -94,6 +110,8 @@ pub struct Counters {
     pub duplicate_sacks: u64,
     /// Acknowledgments of data that were not seen: the capture missed packets.
     pub unseen: u64,
+    /// Bytes of sequence numbers that they covered and that were not seen by then.
+    pub unseen_bytes: u64,
 }
 
 /// A place in the stream, and when its acknowledgment came.
@@ -101,7 +119,7 @@ pub struct Counters {
 pub struct Milestone {
     /// The number of bytes.
     pub bytes: Bytes,
-    /// When all before it was acknowledged, if it was.
+    /// Time at which all before it was acknowledged, if it was.
     pub at: Option<Instant>,
     /// Retransmissions by then.
     pub retransmissions: u64,
@@ -111,87 +129,6 @@ impl HalfConnection {
     pub(super) fn new(milestones: &[Bytes]) -> Self {
         let milestones = milestones.iter().map(|&bytes| Milestone { bytes, at: None, retransmissions: 0 });
         Self { milestones: milestones.collect(), ..Self::default() }
-    }
-
-    /// Its counts.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    /// Bytes of data that the peer has acknowledged.
-    #[must_use]
-    pub fn acked(&self) -> Bytes {
-        let fin = self.fin_acked();
-        let acked = self.first.map_or(0, |first| self.snd_una.saturating_sub(first + 1));
-        Bytes(acked.saturating_sub(u64::from(fin)))
-    }
-
-    /// Whether its FIN was acknowledged.
-    #[must_use]
-    pub fn fin_acked(&self) -> bool {
-        self.fin.is_some_and(|fin| self.snd_una > fin)
-    }
-
-    /// When something new was last acknowledged.
-    #[must_use]
-    pub const fn last_progress(&self) -> Option<Instant> {
-        self.progress_at
-    }
-
-    /// The requested milestones.
-    #[must_use]
-    pub fn milestones(&self) -> &[Milestone] {
-        &self.milestones
-    }
-
-    /// The smoothed round-trip time, measured at the point of observation.
-    #[must_use]
-    pub fn srtt(&self) -> Option<Duration> {
-        self.rtt.srtt()
-    }
-
-    /// Which retransmissions and timeouts were needed; valid only if every loss was reported.
-    #[must_use]
-    pub fn diagnosis(&self) -> Diagnosis {
-        self.ledger.clone().finish()
-    }
-
-    /// The evidence of the acknowledgments on each retransmission, in the order of sending.
-    #[must_use]
-    pub fn judgements(&self) -> Vec<Judgement> {
-        self.inference.judgements()
-    }
-
-    /// The shortest and the longest round-trip time, and the number of samples.
-    #[must_use]
-    pub const fn round_trips(&self) -> &RoundTrips {
-        self.rtt.samples()
-    }
-
-    /// The shortest round trip between the point of observation and the peer.
-    #[must_use]
-    pub fn shortest_round_trip(&self) -> Option<Duration> {
-        let samples = self.rtt.samples();
-        (samples.count > 0).then_some(samples.shortest)
-    }
-
-    /// The shortest time in which new data followed an acknowledgment at the point of observation.
-    #[must_use]
-    pub const fn shortest_reaction(&self) -> Option<Duration> {
-        self.reaction
-    }
-
-    /// Bytes of sequence numbers that are sent and not acknowledged.
-    #[must_use]
-    pub const fn flight(&self) -> Bytes {
-        Bytes(self.snd_max.saturating_sub(self.snd_una))
-    }
-
-    /// A number of this side's, counted from its SYN.
-    #[must_use]
-    pub fn relative(&self, seq: Seq) -> u64 {
-        self.positions.place(seq).saturating_sub(self.first.unwrap_or(0))
     }
 
     /// Whether it began with another number than `iss`.
@@ -263,6 +200,7 @@ impl HalfConnection {
         }
         let span = self.positions.span(range);
         self.begin(span, segment.flags);
+        let waited = self.waited(&seen, span.start, segment);
         if self.is_probe(span, segment.flags) {
             self.counters.probes += 1;
             return SegmentKind::Probe;
@@ -275,7 +213,7 @@ impl HalfConnection {
         let again = Span { start: span.start, end: span.end.min(self.snd_max) };
         self.count_data(span, again, segment.flags);
         if again.len() > 0 {
-            let cause = self.resend(&seen, again, segment);
+            let cause = self.resend(&seen, again, segment, waited);
             self.send_new(Span { start: again.end, end: span.end }, seen.at);
             return SegmentKind::Retransmission(cause);
         }
@@ -373,6 +311,7 @@ impl HalfConnection {
     fn send_new(&mut self, span: Span, at: Instant) {
         if span.len() > 0 {
             self.unanswered_since = None;
+            self.repairing = SenderPhase::Open;
             self.snd_max = span.end;
             if span.end > self.snd_una {
                 self.outstanding.push(span, at);
@@ -382,10 +321,17 @@ impl HalfConnection {
     }
 
     /// Judges and books a retransmission.
-    fn resend(&mut self, seen: &Passing, again: Span, segment: &Segment) -> Cause {
+    fn resend(
+        &mut self,
+        seen: &Passing,
+        again: Span,
+        segment: &Segment,
+        heard: Option<(Passed, Waited)>,
+    ) -> Cause {
         let Passing { at, packet, .. } = *seen;
-        let evidence = self.evidence(seen, again, segment);
-        let cause = evidence.cause(self.phase);
+        let evidence = self.evidence(seen.at, again, segment, heard);
+        self.repairing = self.phase_as_heard(heard);
+        let cause = evidence.cause(self.repairing);
         let range = SeqRange::new(segment.seq, again.len() as u32);
         match cause {
             Cause::Timeout => {
@@ -423,6 +369,7 @@ impl HalfConnection {
         if position > self.snd_max {
             // Its data are missing, or pass after it: then they are no copies.
             self.counters.unseen += 1;
+            self.counters.unseen_bytes += position - self.snd_max;
         }
         let covered = self.outstanding.acknowledge(position, self.phase_number);
         if let Some(sent_at) = covered.timed {
@@ -442,6 +389,7 @@ impl HalfConnection {
         if let SenderPhase::Recovery(until) | SenderPhase::AfterTimeout(until) = self.phase
             && position >= until
         {
+            self.ended = Some(EndedPhase { at, phase: self.phase });
             self.change_phase(SenderPhase::Open);
         }
         self.reach_milestones(at);

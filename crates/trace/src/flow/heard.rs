@@ -1,8 +1,9 @@
-//! What a distant sender had heard when it sent a segment.
+//! Acknowledgments that a distant sender had received when it sent a segment.
 //!
 //! Where the point of observation lies near the receiver, acknowledgments pass it half a round trip before the sender
 //! hears them. A segment echoes the timestamp of an acknowledgment that its sender had heard (RFC 7323 §4.3); without
-//! timestamps, the sender has heard what passed a round trip before.
+//! timestamps, the sender has heard what passed a round trip before. No sender sends again what it knows to have
+//! arrived, so that an acknowledgment of the data that it sends again was lost, or came too late.
 
 use std::collections::VecDeque;
 
@@ -41,8 +42,15 @@ impl Heard {
         self.passed.push_back(passed);
     }
 
-    /// The latest acknowledgment that the sender had heard when it sent `segment`, which passed `at` this time.
-    pub(super) fn when_sent(&self, at: Instant, segment: &Segment, round_trip: Duration) -> Option<Passed> {
+    /// The latest acknowledgment that the sender had heard when it sent `segment`, whose data begin at `start` and
+    /// which passed `at` this time.
+    pub(super) fn when_sent(
+        &self,
+        at: Instant,
+        segment: &Segment,
+        start: u64,
+        round_trip: Duration,
+    ) -> Option<Passed> {
         let echo = segment.options.timestamps.map(|stamps| stamps.echo);
         // A receiver's clock may stand still over several acknowledgments: the latest that a round trip allows.
         let in_time = |passed: &&Passed| at.saturating_since(passed.at) >= round_trip * 3 / 4;
@@ -50,7 +58,8 @@ impl Heard {
             (Some(value), Some(echo)) => echo.wrapping_sub(value) as i32 >= 0,
             _ => true,
         };
-        self.passed.iter().rev().filter(in_time).find(echoed).copied()
+        let unknown = |passed: &&Passed| passed.snd_una <= start;
+        self.passed.iter().rev().filter(in_time).filter(unknown).find(echoed).copied()
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Judgement {
     pub needed: Option<bool>,
     /// The sign on which the judgement rests.
     pub sign: Sign,
-    /// How sure it is.
+    /// Confidence.
     pub confidence: Confidence,
 }
 
@@ -43,7 +43,7 @@ pub enum Sign {
     NotAcknowledged,
 }
 
-/// How sure a judgement is.
+/// Confidence of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confidence {
     /// The protocol proves it.

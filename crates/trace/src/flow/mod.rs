@@ -4,6 +4,7 @@
 //! (`cause.rs`).
 
 mod cause;
+mod clock;
 mod duplicates;
 mod half_connection;
 mod heard;
@@ -23,7 +24,7 @@ use units::{Bytes, Duration, Instant, PacketId};
 use wire::{Flags, Segment};
 
 pub use cause::Cause;
-pub use half_connection::{Counters, HalfConnection, Milestone};
+pub use half_connection::{Counters, HalfConnection, Milestone, Repair};
 pub use inference::{Confidence, Judgement, Sign};
 pub use place::{Place, Placed};
 pub use rtt::RoundTrips;
@@ -203,19 +204,19 @@ impl Flow {
         if answerer > opener { Side::Answerer } else { Side::Opener }
     }
 
-    /// When the first packet was seen.
+    /// Time at which the first packet was seen.
     #[must_use]
     pub const fn first_seen(&self) -> Instant {
         self.first_seen
     }
 
-    /// When the first SYN was seen.
+    /// Time at which the first SYN was seen.
     #[must_use]
     pub const fn syn_at(&self) -> Option<Instant> {
         self.syn_at
     }
 
-    /// When the opener's acknowledgment of the SYN-ACK was seen.
+    /// Time at which the opener's acknowledgment of the SYN-ACK was seen.
     #[must_use]
     pub const fn connected_at(&self) -> Option<Instant> {
         self.connected_at

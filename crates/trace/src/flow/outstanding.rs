@@ -16,7 +16,7 @@ pub(super) struct Outstanding {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) span: Span,
-    /// When it was last sent.
+    /// Time at which it was last sent.
     pub(super) at: Instant,
     /// The sender's phase in which it was last sent again, if it was.
     pub(super) resent_in: Option<u32>,
@@ -25,12 +25,12 @@ pub(super) struct Sent {
 /// The segments that an acknowledgment covered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acknowledged {
-    /// When the last of the segments was sent, if none of them was sent twice: the basis of a round-trip sample (Karn;
-    /// RFC 6298 §3).
+    /// Time at which the last of the segments was sent, if none of them was sent twice: the basis of a round-trip
+    /// sample (Karn; RFC 6298 §3).
     pub(super) timed: Option<Instant>,
     /// Whether this phase had not sent one of them again.
     pub(super) untouched: bool,
-    /// How many there were.
+    /// Number of segments.
     pub(super) segments: usize,
     /// Whether one of them was sent again.
     pub(super) resent: bool,
@@ -54,7 +54,7 @@ impl Outstanding {
         self.segments.get(index).is_none_or(|sent| !sent.span.overlaps(span))
     }
 
-    /// When the data above `position` were sent, unless they were sent again.
+    /// Time at which the data above `position` were sent, unless they were sent again.
     pub(super) fn above(&self, position: u64) -> Option<Instant> {
         let index = self.segments.partition_point(|sent| sent.span.start < position);
         self.segments.get(index).filter(|sent| sent.resent_in.is_none()).map(|sent| sent.at)

@@ -26,7 +26,7 @@ pub enum Place {
 pub struct Placed {
     /// The place.
     pub place: Place,
-    /// How sure it is.
+    /// Confidence.
     pub confidence: Confidence,
     /// The shortest round trip between the point and the receiver.
     pub to_receiver: Option<Duration>,

@@ -6,13 +6,14 @@ use units::Duration;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rtt {
     smoothed: Option<(Duration, Duration)>,
+    latest: Option<Duration>,
     samples: RoundTrips,
 }
 
 /// Round-trip times that were measured, by segments that were sent once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrips {
-    /// How many.
+    /// Number of samples.
     pub count: u64,
     /// The shortest.
     pub shortest: Duration,
@@ -26,6 +27,7 @@ impl Rtt {
     /// A segment that was sent once was acknowledged after `sample`.
     pub(super) fn measure(&mut self, sample: Duration) {
         self.samples.add(sample);
+        self.latest = Some(sample);
         self.smoothed = Some(match self.smoothed {
             // RFC 6298 §2.2 and §2.3: gains of 1/8 and 1/4.
             None => (sample, sample / 2),
@@ -36,6 +38,11 @@ impl Rtt {
     /// Every measurement.
     pub(super) const fn samples(&self) -> &RoundTrips {
         &self.samples
+    }
+
+    /// The latest measurement.
+    pub(super) const fn latest(&self) -> Option<Duration> {
+        self.latest
     }
 
     /// The smoothed round-trip time.

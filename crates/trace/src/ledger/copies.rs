@@ -33,7 +33,7 @@ struct Run {
 }
 
 impl Copies {
-    /// How many copies, the original counted, were not lost.
+    /// Number of copies, the original included, that were not lost.
     pub(super) fn surviving(&self) -> u32 {
         (1 + self.resent).saturating_sub(self.lost)
     }
@@ -73,7 +73,7 @@ impl Book {
         if position < span.end { fewer(worst, Copies::default()) } else { worst.unwrap_or_default() }
     }
 
-    /// Changes the copies of all bytes of `span`. Most spans are those of whole segments: unknown and behind everything
+    /// Changes the copies of all bytes of `span`. Most spans are those of whole segments: unknown and after everything
     /// known, or those of a run.
     fn change(&mut self, span: Span, change: impl Fn(&mut Copies)) {
         if span.start >= span.end {
@@ -124,7 +124,7 @@ impl Book {
     }
 }
 
-/// Of the copies of two bytes, those that fewer survive of; of the first where they are equal.
+/// The copies of the byte of which fewer copies survive; those of the first if equal.
 fn fewer(first: Option<Copies>, second: Copies) -> Copies {
     first.filter(|first| first.surviving() <= second.surviving()).unwrap_or(second)
 }

@@ -1,4 +1,4 @@
-//! What a ledger takes from the sender and the world.
+//! Inputs of a ledger from the sender and the world.
 
 use units::{Instant, PacketId, Seq, SeqRange};
 
@@ -10,7 +10,7 @@ use crate::position::Span;
 pub struct Retransmission {
     /// The packet that carries the copy.
     pub packet: PacketId,
-    /// When it was sent.
+    /// Time of transmission.
     pub at: Instant,
     /// Its sequence numbers that were sent before.
     pub range: SeqRange,

@@ -14,7 +14,7 @@ use super::verdict::{Diagnosis, TimeoutVerdict, Verdict, Why};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Judge {
     book: Book,
-    /// How many drops, retransmissions and timeouts the sweep has passed.
+    /// Number of drops, retransmissions and timeouts that the sweep has passed.
     booked: usize,
     judged: usize,
     judged_timeouts: usize,

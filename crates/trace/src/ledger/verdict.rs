@@ -19,7 +19,7 @@ pub struct Diagnosis {
 pub struct Verdict {
     /// The packet that carried it.
     pub packet: PacketId,
-    /// When it was sent.
+    /// Time of transmission.
     pub at: Instant,
     /// The numbers that were sent again.
     pub range: SeqRange,
@@ -34,7 +34,7 @@ pub struct Verdict {
 /// The verdict on one timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeoutVerdict {
-    /// When the timer expired.
+    /// Time at which the timer expired.
     pub at: Instant,
     /// The segment whose timer expired.
     pub range: SeqRange,
@@ -49,7 +49,7 @@ pub struct TimeoutVerdict {
 pub struct Loss {
     /// The packet.
     pub packet: PacketId,
-    /// When it was lost.
+    /// Time at which it was lost.
     pub at: Instant,
     /// The dropping rule.
     pub rule: &'static str,
@@ -102,19 +102,19 @@ pub struct HeldUp {
 }
 
 impl Diagnosis {
-    /// How many retransmissions were needless.
+    /// Number of unnecessary retransmissions.
     #[must_use]
     pub fn unnecessary_retransmissions(&self) -> u64 {
         self.retransmissions.iter().filter(|verdict| !verdict.necessary).count() as u64
     }
 
-    /// How many timeouts were spurious.
+    /// Number of spurious timeouts.
     #[must_use]
     pub fn spurious_timeouts(&self) -> u64 {
         self.timeouts.iter().filter(|verdict| verdict.spurious).count() as u64
     }
 
-    /// How many needless retransmissions there were for each reason, by its name.
+    /// Number of unnecessary retransmissions for each reason, by its name.
     #[must_use]
     pub fn causes(&self) -> BTreeMap<&'static str, u64> {
         let mut causes = BTreeMap::new();

@@ -104,7 +104,7 @@ struct Run<'a> {
     receiver: Endpoint,
     /// Segments on their way by arrival: to the receiver (true) or the sender.
     underway: BTreeMap<(Instant, u64), (bool, Segment)>,
-    /// When each packet in the queue will have been sent.
+    /// Time at which each packet in the queue will have been sent.
     leaving: Vec<Instant>,
     last_arrival: Instant,
     packets: u64,
@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
         while self.fin_acked_at.is_none() {
             let arrival = self.underway.keys().next().map(|key| key.0);
             let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout()];
-            let next = timers.into_iter().chain([arrival]).flatten().min().expect("the transfer goes on");
+            let next = timers.into_iter().chain([arrival]).flatten().min().expect("the transfer continues");
             assert!(next < Instant::START + Duration::from_secs(600), "the transfer ends");
             self.now = self.now.max(next);
             if arrival == Some(next) {

@@ -9,9 +9,9 @@ pub enum UnitError {
     /// A number has no unit.
     #[error("{text} has no unit{REMEDY}write a {what} like {example}")]
     NoUnit {
-        /// What was written.
+        /// The written text.
         text: String,
-        /// What is wanted: "duration".
+        /// The expected quantity: "duration".
         what: &'static str,
         /// A right one.
         example: String,
@@ -21,7 +21,7 @@ pub enum UnitError {
     UnknownUnit {
         /// The unit that was written.
         unit: String,
-        /// What is wanted.
+        /// The expected quantity.
         what: &'static str,
         /// The valid units, or the unit that was probably meant.
         advice: String,
@@ -31,7 +31,7 @@ pub enum UnitError {
         "\"{text}\" has no plain number{REMEDY}write digits, with a point if need be, and a unit, like {example}"
     )]
     NotPlain {
-        /// What was written.
+        /// The written text.
         text: String,
         /// A right one.
         example: &'static str,
@@ -39,9 +39,9 @@ pub enum UnitError {
     /// There is no number before the unit.
     #[error("\"{text}\" is not a {what}{REMEDY}write a number and a unit, like {example}")]
     NoNumber {
-        /// What was written.
+        /// The written text.
         text: String,
-        /// What is wanted.
+        /// The expected quantity.
         what: &'static str,
         /// A right one.
         example: &'static str,
@@ -49,9 +49,9 @@ pub enum UnitError {
     /// The number is below zero.
     #[error("\"{text}\" is negative{REMEDY}a {what} is zero or more, like {example}")]
     Negative {
-        /// What was written.
+        /// The written text.
         text: String,
-        /// What is wanted.
+        /// The expected quantity.
         what: &'static str,
         /// A right one.
         example: &'static str,
@@ -59,7 +59,7 @@ pub enum UnitError {
     /// The number is finer than the type can represent.
     #[error("\"{text}\" is finer than {finest}{REMEDY}write a whole number of {finest}")]
     TooFine {
-        /// What was written.
+        /// The written text.
         text: String,
         /// The smallest step, in the plural.
         finest: &'static str,
@@ -67,9 +67,9 @@ pub enum UnitError {
     /// The number is larger than the type can represent.
     #[error("\"{text}\" is too large{REMEDY}the largest {what} is {largest}")]
     TooLarge {
-        /// What was written.
+        /// The written text.
         text: String,
-        /// What is wanted.
+        /// The expected quantity.
         what: &'static str,
         /// The largest number that the type can represent.
         largest: String,

@@ -8,7 +8,7 @@ pub(super) struct Quantity {
     pub(super) example: &'static str,
     finest: &'static str,
     units: &'static [(&'static str, u64)],
-    /// Wrong units with advice: those whose meaning is clear, and those that are ambiguous.
+    /// Wrong units with advice: units whose meaning is clear, and ambiguous units.
     advice: &'static [(&'static str, &'static str)],
 }
 
@@ -118,7 +118,7 @@ impl Quantity {
         UnitError::NoUnit { text: text.to_owned(), what: self.what, example: self.example_with(text) }
     }
 
-    /// The example, with its number replaced by the one that was written, if that is a number.
+    /// The example, with its number replaced by the written number, if it is a number.
     fn example_with(&self, number: &str) -> String {
         let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         match self.example.split_once(' ') {

@@ -1,4 +1,4 @@
-//! What the decoders of both versions return.
+//! Result of the decoders of both versions.
 
 use std::ops::Range;
 

@@ -72,6 +72,19 @@ pub fn decode(packet: &[u8]) -> Result<Decoded<Header>, ParseError> {
     })
 }
 
+/// The identification that the fragments of one packet have in common, if `packet` is one of them.
+pub(crate) fn fragment_identification(packet: &[u8]) -> Option<u32> {
+    let (mut next, mut at) = (Protocol(*packet.get(6)?), HEADER_LEN);
+    while is_extension(next) {
+        let head: &[u8; 8] = packet.get(at..)?.first_chunk()?;
+        if next == Protocol::FRAGMENT {
+            return Some(u32::from_be_bytes([head[4], head[5], head[6], head[7]]));
+        }
+        (next, at) = (Protocol(head[0]), at + 8 + usize::from(head[1]) * 8);
+    }
+    None
+}
+
 fn fields(fixed: &[u8; HEADER_LEN]) -> Header {
     let first = u32::from_be_bytes([fixed[0], fixed[1], fixed[2], fixed[3]]);
     let address = |from: usize| {

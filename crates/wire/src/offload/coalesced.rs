@@ -13,7 +13,7 @@ pub struct Coalesced<'a>(Parts<'a>);
 
 #[derive(Clone, Debug)]
 enum Parts<'a> {
-    /// A packet by itself, and whether datagrams may join it.
+    /// A single packet, and whether datagrams may join it.
     One { first: &'a RawPacket, joins: bool },
     /// Segments of a larger packet, from the first one on.
     Segments { first: &'a RawPacket, count: u16 },
@@ -22,7 +22,7 @@ enum Parts<'a> {
 }
 
 impl<'a> Coalesced<'a> {
-    /// A packet by itself. Segments of the larger packet that it was part of may be added.
+    /// A single packet. Segments of the larger packet that it was part of may be added.
     #[must_use]
     pub fn new(packet: &'a RawPacket) -> Self {
         Self(Parts::One { first: packet, joins: false })

@@ -60,7 +60,7 @@ impl<'a> Train<'a> {
             && same(ADDRESSES_AND_PORTS)
     }
 
-    /// How many datagrams it has.
+    /// Number of datagrams.
     pub(super) fn len(&self) -> usize {
         self.datagrams.len()
     }

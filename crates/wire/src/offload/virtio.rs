@@ -5,7 +5,7 @@
 pub struct VirtioNetHeader {
     /// Where the checksum is that is to be finished, if one is.
     pub checksum: Option<ChecksumPlace>,
-    /// How the packet is to be segmented, if it is.
+    /// Segmentation of the packet, if any.
     pub gso: Option<Gso>,
     /// Bytes of all headers; a hint, and 0 where there is none.
     pub headers_len: u16,
@@ -20,7 +20,7 @@ pub struct ChecksumPlace {
     pub offset: u16,
 }
 
-/// How a packet is to be segmented.
+/// Segmentation of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gso {
     /// Kind of segmentation.

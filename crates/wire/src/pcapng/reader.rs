@@ -18,6 +18,8 @@ pub(crate) struct Reader<R> {
     interfaces: Vec<Interface>,
     clocks: Vec<Clock>,
     section: usize,
+    /// Memory for the body of the next block.
+    spare: Vec<u8>,
     over: bool,
 }
 
@@ -44,6 +46,7 @@ impl<R: Read> Reader<R> {
             interfaces: Vec::new(),
             clocks: Vec::new(),
             section: 0,
+            spare: Vec::new(),
             over: false,
         };
         reader.read_section_header(0)?;
@@ -75,6 +78,7 @@ impl<R: Read> Reader<R> {
                 block::OLD_PACKET => Some(self.old_packet(&found)?),
                 _ => None,
             };
+            self.spare = found.body;
             if frame.is_some() {
                 return Ok(frame);
             }
@@ -86,17 +90,13 @@ impl<R: Read> Reader<R> {
     fn read_block(&mut self) -> Result<Option<Block>, ReadError> {
         loop {
             let begins = self.source.at();
-            let start = self.source.up_to(4)?;
-            if start.is_empty() {
-                return Ok(None);
-            }
-            let torn = ReadError::Torn { at: self.source.at(), part: "block", begins };
+            let Some(start) = self.source.start("block")? else { return Ok(None) };
             if start == SECTION_HEADER {
                 self.read_section_header(begins)?;
                 continue;
             }
-            let kind = Fields::new(&start, self.endian).u32().ok_or(torn)?;
-            let len = self.source.exactly(4, name(kind), begins)?;
+            let kind = Fields::new(&start, self.endian).u32().expect("four bytes");
+            let len: [u8; 4] = self.source.array(name(kind), begins)?;
             let total = Fields::new(&len, self.endian).u32().expect("four bytes");
             let body = self.read_body(kind, total, 8, begins)?;
             return Ok(Some(Block { kind, begins, body }));
@@ -109,8 +109,9 @@ impl<R: Read> Reader<R> {
             let fault = format!("says that it is {total} bytes long, which cannot be");
             return Err(ReadError::Damaged { part: name(kind), begins, fault });
         }
-        let body = self.source.exactly((total - read - 4).into(), name(kind), begins)?;
-        let trailer = self.source.exactly(4, name(kind), begins)?;
+        let mut body = std::mem::take(&mut self.spare);
+        self.source.exactly(&mut body, (total - read - 4).into(), name(kind), begins)?;
+        let trailer: [u8; 4] = self.source.array(name(kind), begins)?;
         let again = Fields::new(&trailer, self.endian).u32().expect("four bytes");
         if again != total {
             let fault = format!("says at its start that it is {total} bytes long, and at its end {again}");
@@ -122,7 +123,7 @@ impl<R: Read> Reader<R> {
     /// Reads a section header after its type.
     fn read_section_header(&mut self, begins: u64) -> Result<(), ReadError> {
         let part = name(block::SECTION_HEADER);
-        let head = self.source.exactly(8, part, begins)?;
+        let head: [u8; 8] = self.source.array(part, begins)?;
         let magic = head[4..8].try_into().expect("four bytes");
         self.endian = match (u32::from_be_bytes(magic), u32::from_le_bytes(magic)) {
             (BYTE_ORDER_MAGIC, _) => Endian::Big,

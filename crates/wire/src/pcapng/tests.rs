@@ -249,6 +249,6 @@ fn a_file_of_another_kind_is_named_as_such() {
     let (_, error) = read(b"PK\x03\x04 and so on");
     assert_eq!(
         error.expect("no capture").to_string(),
-        "not a pcap or pcapng file: it begins with [50, 4b, 03, 04]"
+        "not a pcap or pcapng file: it begins with \"PK\\x03\\x04\""
     );
 }

@@ -58,6 +58,14 @@ pub fn option_bytes(options: &crate::Options) -> Vec<u8> {
 /// # Errors
 /// If the fixed header is cut off, or the header is longer than the segment or shorter than 20.
 pub fn decode(bytes: &[u8], missing: u32) -> Result<Decoded, ParseError> {
+    let mut decoded = decode_header(bytes, missing)?;
+    let len = decoded.segment.payload.len() as usize;
+    decoded.segment.payload = payload_of(&bytes[bytes.len() - len..]);
+    Ok(decoded)
+}
+
+/// The same, with the length of the payload only.
+pub(crate) fn decode_header(bytes: &[u8], missing: u32) -> Result<Decoded, ParseError> {
     let cut_off = |need| ParseError::CutOff { header: "TCP", need, have: bytes.len() };
     let fixed: &[u8; FIXED_LEN] = bytes.first_chunk().ok_or_else(|| cut_off(FIXED_LEN))?;
     let header_len = usize::from(fixed[12] >> 4) * 4;
@@ -80,7 +88,7 @@ pub fn decode(bytes: &[u8], missing: u32) -> Result<Decoded, ParseError> {
         window: u16::from_be_bytes([fixed[14], fixed[15]]),
         options,
         ecn: Ecn::NotCapable,
-        payload: payload_of(payload),
+        payload: Payload::Pattern { offset: 0, len: payload.len() as u32 },
     };
     Ok(Decoded { segment, options_sound, missing: (whole - header_len - payload.len()) as u32 })
 }

@@ -115,14 +115,17 @@ fn take(options: &mut Options, kind: u8, value: &[u8]) {
 }
 
 fn timestamps(value: &[u8]) -> Option<Timestamps> {
-    let [value, echo]: [u32; 2] = words(value).try_into().ok()?;
-    Some(Timestamps { value, echo })
+    let (&[value, echo], []) = value.as_chunks::<4>() else { return None };
+    Some(Timestamps { value: u32::from_be_bytes(value), echo: u32::from_be_bytes(echo) })
 }
 
 fn blocks(value: &[u8]) -> SackBlocks {
     let mut blocks = SackBlocks::default();
-    for pair in words(value).chunks_exact(2) {
-        blocks.push(SeqRange { start: Seq(pair[0]), end: Seq(pair[1]) });
+    let (edges, _) = value.as_chunks::<4>();
+    let (pairs, _) = edges.as_chunks::<2>();
+    for pair in pairs {
+        let [start, end] = pair.map(|edge| Seq(u32::from_be_bytes(edge)));
+        blocks.push(SeqRange { start, end });
     }
     blocks
 }
@@ -131,10 +134,6 @@ fn blocks(value: &[u8]) -> SackBlocks {
 fn accecn(order: AccEcnOrder, value: &[u8]) -> Option<AccEcn> {
     let (fields, rest) = value.as_chunks::<3>();
     (rest.is_empty() && fields.len() <= 3).then(|| AccEcn::from_fields(order, fields))
-}
-
-fn words(value: &[u8]) -> Vec<u32> {
-    value.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)).collect()
 }
 
 // Kinds: RFC 9293 §3.1, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 7413 §4.1.1, RFC 9768 §3.2.3.

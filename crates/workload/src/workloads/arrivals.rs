@@ -7,24 +7,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Side, Streams};
 
-use super::{Service, Setting};
+use super::{Service, WorkloadParameters};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer, held_to_schedule};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry::new(
     "arrivals",
-    "connections that come at random, each with something to send: background traffic",
+    "connections at random times, each with an amount of data: background traffic",
     "Poisson arrivals of flows (Paxson and Floyd 1995, section 3)",
 )
 .written("{ arrivals = { size = \"10 kB\", load = \"200 kbit/s\" } }");
 
-/// What comes, and how often.
+/// Sizes and rate of the connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// How much each connection sends.
+    /// Amount of data of a connection.
     pub size: Distribution<Bytes>,
-    /// The rate that all together offer; they then come as a Poisson process. Or else give `gap`.
+    /// Offered load of all connections, which then arrive as a Poisson process. The alternative is `gap`.
     pub load: Option<Rate>,
     /// The time from one connection to the next.
     pub gap: Option<Distribution<Duration>>,
@@ -43,7 +43,7 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.size.check().map_err(|error| error.below("size"))?;
         if !self.size.can_be_positive() {

@@ -6,16 +6,17 @@ use link::distribution::{Distribution, ReadFile, Source, exponential, lognormal}
 use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Rate, Side, Streams};
+use units::{Bytes, Instant, Side, Streams};
 
 use super::arrivals::{Arrivals, Process};
-use super::{FindLines, Service, Setting};
+use super::line::Line;
+use super::{FindLines, Service, WorkloadParameters};
 use crate::program::Program;
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry::new("background", "short and medium connections at random, and some the other way, at a share of a link's capacity", "Poisson arrivals (Paxson and Floyd 1995, section 3), sizes by Barford and Crovella 1998; reverse traffic: RFC 5166, section 3").written("{ background = { share = 0.2, of = \"lasthop.down\" } }");
 
-/// How much comes, which way, and in what pieces.
+/// Load, directions and sizes of the connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -28,33 +29,21 @@ pub struct Parameters {
     /// The share of the link's other direction that connections which send from `to` to `from` offer; without it, 0.1.
     #[serde(default = "a_tenth")]
     pub reverse: f64,
-    /// What short connections send; without it, lognormal with a median of 11580 bytes and sigma 1.318, as files of
-    /// the web were (Barford and Crovella, SIGMETRICS 1998: the body of their sizes, mu 9.357).
+    /// Amount of data of a short connection. Default: lognormal with a median of 11580 bytes and sigma 1.318, as files
+    /// of the web were (Barford and Crovella, SIGMETRICS 1998: the body of their sizes, mu 9.357).
     #[serde(default = "web_files")]
     pub short: Distribution<Bytes>,
-    /// What medium connections send; without it, exponential with a mean of 300 kB: ours, ten times a short one, and
-    /// light in the tail, so that the load settles soon.
+    /// Amount of data of a medium connection. Default: exponential with a mean of 300 kB: ours, ten times a short one,
+    /// and light in the tail, so that the load settles soon.
     #[serde(default = "ten_times_as_much")]
     pub medium: Distribution<Bytes>,
     /// The share of the load, in bytes, that medium connections bring; without it, 0.5.
     #[serde(default = "a_half")]
     pub medium_load: f64,
-    /// What the link carries: that direction and the other one, looked up.
+    /// Rates of the link in that direction and in the opposite direction, once looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub lines: Option<[Line; 2]>,
-}
-
-/// What one direction of a link carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Line {
-    /// Bits per second.
-    pub rate: Rate,
-    /// The largest packet, IP header included.
-    pub mtu: Bytes,
-    /// What the link adds to each packet.
-    pub framing: Bytes,
 }
 
 const fn a_tenth() -> f64 {
@@ -71,22 +60,6 @@ fn web_files() -> Distribution<Bytes> {
 
 fn ten_times_as_much() -> Distribution<Bytes> {
     Distribution::Exponential(exponential::Parameters { mean: Bytes(300_000) })
-}
-
-impl Line {
-    /// Bits on this line for a connection that sends `bytes`, in the mean: full packets, and one each for opening,
-    /// the acknowledgment of that, and closing.
-    fn bits(self, bytes: f64) -> f64 {
-        let payload = self.mtu.saturating_sub(HEADERS).max(Bytes(1)).0 as f64;
-        let overhead = (HEADERS.0 + self.framing.0) as f64;
-        8.0 * (bytes + overhead * (bytes / payload + OTHER_PACKETS))
-    }
-
-    /// The time between two connections of this mean size that offer a share of the line.
-    fn gap(self, share: f64, bytes: f64) -> Option<Duration> {
-        let load = share * self.rate.bits_per_sec() as f64;
-        (load > 0.0).then(|| Duration::from_secs_f64(self.bits(bytes) / load).max(Duration::from_nanos(1)))
-    }
 }
 
 impl Parameters {
@@ -118,7 +91,7 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         for (key, share) in [("share", self.share), ("reverse", self.reverse)] {
             if !(0.0..=MOST).contains(&share) {
@@ -164,9 +137,5 @@ impl Setting for Parameters {
     }
 }
 
-/// Headers of IPv4 and TCP without options (RFC 791, RFC 9293).
-const HEADERS: Bytes = Bytes(40);
-/// SYN, the ACK of the SYN-ACK, FIN.
-const OTHER_PACKETS: f64 = 3.0;
 /// More than ten times what a link carries is a slip of the pen.
 const MOST: f64 = 10.0;

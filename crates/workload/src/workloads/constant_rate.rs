@@ -5,10 +5,10 @@ use link::distribution::Source;
 use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Rate, Streams};
+use units::{Instant, Streams};
 
-use super::train::{Train, time_at};
-use super::{BULK_PORT, Service, Setting, Transport, check_packets};
+use super::packets::Packets;
+use super::{Service, WorkloadParameters};
 use crate::program::Program;
 
 /// This workload in the registry.
@@ -19,30 +19,22 @@ pub const ENTRY: Entry = Entry::new(
 )
 .written("{ constant-rate = { rate = \"64 kbit/s\" } }");
 
-/// How much is sent.
+/// Rate and size of the datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Bits per second, IP and UDP headers included.
-    pub rate: Rate,
-    /// Size of a packet, IP and UDP headers included; without it, 1500 bytes (RFC 894).
-    #[serde(default = "super::full_packet")]
-    pub packet: Bytes,
-    /// Packets that take longer than this count as late.
-    pub budget: Option<Duration>,
-}
+#[serde(transparent)]
+pub struct Parameters(Packets);
 
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
-        check_packets(self.rate, self.packet)
+        self.0.check()
     }
 
     fn service(&self) -> Service {
-        Service::datagrams(BULK_PORT, self.budget)
+        self.0.service()
     }
 
     fn program(&self, _: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
-        let gap = Source::Constant(time_at(self.rate, self.packet));
-        Box::new(Train::new((Transport::Udp, self.packet), gap, None, [start, until]))
+        let gap = Source::Constant(self.0.interval());
+        Box::new(self.0.train(gap, [start, until]))
     }
 }

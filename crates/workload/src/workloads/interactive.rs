@@ -1,4 +1,4 @@
-//! Interactive: somebody types at `from`, and `to` echoes each keystroke, as telnet does.
+//! Interactive: a user types at `from`, and `to` echoes each keystroke, as telnet does.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Side, Streams};
 
-use super::{Service, Setting};
+use super::{Service, WorkloadParameters};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer, held_to_schedule};
 
 /// This workload in the registry.
@@ -20,15 +20,15 @@ pub const ENTRY: Entry = Entry::new(
 )
 .written("{ interactive = { gap = \"200 ms\" } }");
 
-/// How somebody types.
+/// Keystrokes of a user, each of which is echoed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
     /// Time from one keystroke to the next; without it, exponential with a mean of 1 s.
     pub gap: Distribution<Duration>,
-    /// What a keystroke sends, and its echo; without it, 1 byte.
+    /// Size of a keystroke's data and of its echo. Default: 1 byte.
     pub size: Bytes,
-    /// Whether keystrokes are echoed; without it, they are. Otherwise a transfer ends where it is read.
+    /// Whether keystrokes are echoed. Default: true. Otherwise a transfer ends when the keystroke is read.
     pub echo: bool,
 }
 
@@ -39,7 +39,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.gap.check().map_err(|error| error.below("gap"))?;
         if !self.gap.can_be_positive() {

@@ -2,10 +2,12 @@
 //!
 //! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or sends datagrams.
 //! It draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is written as a flow's `bytes` or `until`;
-//! the others as the flow's `workload`. A new one is a file with `ENTRY`, `Parameters` (a [`Setting`]) and its program,
-//! and a line in the list below.
+//! the others as the flow's `workload`. A new workload is a file with `ENTRY`, `Parameters` (which implement
+//! [`WorkloadParameters`]) and its program, and a line in the list below.
 
 pub mod bulk;
+mod line;
+mod packets;
 mod train;
 
 use link::distribution::ReadFile;
@@ -14,16 +16,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use self::background::Line;
 use self::bulk::{Amount, Bulk};
+pub use self::line::Line;
 use crate::program::Program;
+use crate::voice::Voice;
 
 registry::registry! {
-    /// What a flow's program does. Written as a table of one key, its name.
-    Application in "workload", a "workload" of dyn Setting:
+    /// Program of a flow. Written as a table of one key, its name.
+    Application in "workload", a "workload" of dyn WorkloadParameters:
     Web = web,
     Interactive = interactive,
     Arrivals = arrivals,
+    Parallel = parallel,
+    BothWays = both_ways,
     Background = background,
     OnOff = on_off,
     Voip = voip,
@@ -37,12 +42,12 @@ pub fn entries() -> impl Iterator<Item = &'static registry::Entry> {
     std::iter::once(&bulk::ENTRY).chain(ENTRIES)
 }
 
-/// The parameters of one workload.
-pub trait Setting {
-    /// Whether they make sense.
+/// Parameters of a workload. From them follow its transport, its port and its program.
+pub trait WorkloadParameters {
+    /// Checks that the values are valid.
     ///
     /// # Errors
-    /// The first that does not, with its key as the path.
+    /// The first invalid value, with its key as the path.
     fn check(&self) -> Result<(), ConfigError>;
 
     /// The transport that it uses.
@@ -52,7 +57,7 @@ pub trait Setting {
     /// has nothing to read.
     ///
     /// # Errors
-    /// What `read` answers, with the key as the path.
+    /// Errors of `read`, with the key as the path.
     fn load_files(&mut self, _read: &mut ReadFile) -> Result<(), ConfigError> {
         Ok(())
     }
@@ -62,23 +67,24 @@ pub trait Setting {
         None
     }
 
-    /// Looks up, by `find`, what that link carries, into its parameters.
+    /// Looks up the rates of that link by `find`, and stores them in its parameters.
     ///
     /// # Errors
-    /// What `find` answers, with the key as the path.
+    /// Errors of `find`, with the key as the path.
     fn look_up_lines(&mut self, _find: &mut FindLines) -> Result<(), ConfigError> {
         Ok(())
     }
 
-    /// The program, which draws from below `streams`, begins at `start` and asks for nothing new from `until` on.
+    /// Returns the program. It draws from streams below `streams`, starts at `start`, and starts nothing new after
+    /// `until`.
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program>;
 }
 
-/// Finds what a link carries: the direction of this name, and the other one of that link.
+/// Finds the rates of a link: of the direction of this name, and of the opposite direction.
 pub type FindLines<'a> = dyn FnMut(&str) -> Result<[Line; 2], ConfigError> + 'a;
 
 /// The transport that a workload uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Service {
     /// Connections or datagrams.
     pub transport: Transport,
@@ -90,17 +96,21 @@ pub struct Service {
     /// it gets [`crate::SocketEvent::DatagramReceived`]. Its two sides share what their packets carry, and cannot run
     /// apart.
     pub feedback: bool,
+    /// Whether its connections have several streams, and so need QUIC.
+    pub streams: bool,
+    /// The codec, if the datagrams are frames of a call.
+    pub voice: Option<Voice>,
 }
 
 impl Service {
     /// Connections to a port.
     const fn connections(port: u16) -> Self {
-        Self { transport: Transport::Tcp, port, budget: None, feedback: false }
+        Self { transport: Transport::Tcp, port, budget: None, feedback: false, streams: false, voice: None }
     }
 
     /// Datagrams to a port, late after `budget`.
     const fn datagrams(port: u16, budget: Option<Duration>) -> Self {
-        Self { transport: Transport::Udp, port, budget, feedback: false }
+        Self { transport: Transport::Udp, port, budget, feedback: false, streams: false, voice: None }
     }
 }
 
@@ -115,17 +125,17 @@ pub enum Transport {
     Udp,
 }
 
-/// What a flow sends.
+/// Traffic of a flow.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a run has one for each flow, and none moves during the run")]
 pub enum Workload {
-    /// Bytes as fast as the connection takes them; then the sender closes.
+    /// Bytes, written as fast as the connection accepts them; then the sender closes.
     Bulk(Amount),
     /// The traffic of a program.
     Application {
         /// The workload.
         application: Application,
-        /// When the program stops asking for anything new; without it, it continues until the run's end.
+        /// Time from which the program starts nothing new. Default: the end of the run.
         until: Option<Duration>,
     },
 }
@@ -165,7 +175,7 @@ impl Application {
     /// Reads the files that its distributions name, by `read`, into its parameters.
     ///
     /// # Errors
-    /// What `read` answers, and lines that are not quantities.
+    /// Errors of `read`, and lines that are not quantities.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let id = self.id();
         self.parameters_mut().load_files(read).map_err(|error| error.below(id))
@@ -175,7 +185,7 @@ impl Application {
     /// that is asked for, and the other one of that link.
     ///
     /// # Errors
-    /// What `find` answers.
+    /// Errors of `find`.
     pub fn look_up_lines(&mut self, find: &mut FindLines) -> Result<(), ConfigError> {
         let id = self.id();
         self.parameters_mut().look_up_lines(find).map_err(|error| error.below(id))
@@ -221,7 +231,7 @@ fn check_rate(rate: Rate) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// What Ethernet carries (RFC 894).
+/// MTU of Ethernet (RFC 894).
 const fn full_packet() -> Bytes {
     Bytes(1500)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::train::{Rest, Spurts, Train, time_at};
-use super::{BULK_PORT, Service, Setting, Transport, check_packets};
+use super::{BULK_PORT, Service, Transport, WorkloadParameters, check_packets};
 use crate::program::Program;
 
 /// This workload in the registry.
@@ -19,11 +19,11 @@ pub const ENTRY: Entry = Entry::new(
 )
 .written("{ on-off = { rate = \"256 kbit/s\", on = \"1 s\", off = \"2 s\" } }");
 
-/// How long it sends, how fast, and how long it rests.
+/// Rate, and lengths of spurts and silences.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// Bits per second while it sends, headers included.
+    /// Rate during a spurt, headers included.
     pub rate: Rate,
     /// Size of a packet, IP and UDP headers included; over TCP, of a write. Without it, 1500 bytes (RFC 894).
     #[serde(default = "super::full_packet")]
@@ -34,7 +34,7 @@ pub struct Parameters {
     /// Length of a silence; without it, exponential with a mean of 1 s.
     #[serde(default = "one_second")]
     pub off: Distribution<Duration>,
-    /// What it goes over; without it, datagrams.
+    /// Transport. Default: datagrams.
     #[serde(default)]
     pub transport: Transport,
     /// Datagrams that take longer than this count as late.
@@ -45,7 +45,7 @@ fn one_second() -> Distribution<Duration> {
     Distribution::Exponential(exponential::Parameters { mean: Duration::from_secs(1) })
 }
 
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         check_packets(self.rate, self.packet)?;
         self.on.check().map_err(|error| error.below("on"))?;

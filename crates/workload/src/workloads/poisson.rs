@@ -5,10 +5,10 @@ use link::distribution::{Distribution, Source, exponential};
 use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Rate, Streams};
+use units::{Instant, Streams};
 
-use super::train::{Train, time_at};
-use super::{BULK_PORT, Service, Setting, Transport, check_packets};
+use super::packets::Packets;
+use super::{Service, WorkloadParameters};
 use crate::program::Program;
 
 /// This workload in the registry.
@@ -19,33 +19,25 @@ pub const ENTRY: Entry = Entry::new(
 )
 .written("{ poisson = { rate = \"64 kbit/s\" } }");
 
-/// How much is sent.
+/// Rate and size of the datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Bits per second as a mean, IP and UDP headers included.
-    pub rate: Rate,
-    /// Size of a packet, IP and UDP headers included; without it, 1500 bytes (RFC 894).
-    #[serde(default = "super::full_packet")]
-    pub packet: Bytes,
-    /// Packets that take longer than this count as late.
-    pub budget: Option<Duration>,
-}
+#[serde(transparent)]
+pub struct Parameters(Packets);
 
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
-        check_packets(self.rate, self.packet)
+        self.0.check()
     }
 
     fn service(&self) -> Service {
-        Service::datagrams(BULK_PORT, self.budget)
+        self.0.service()
     }
 
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
-        let mean = time_at(self.rate, self.packet);
+        let mean = self.0.interval();
         let gaps = Distribution::Exponential(exponential::Parameters { mean });
         let mut gap = Source::new(&gaps, streams.stream("gap"));
         let first = start + gap.draw();
-        Box::new(Train::new((Transport::Udp, self.packet), gap, None, [first, until]))
+        Box::new(self.0.train(gap, [first, until]))
     }
 }

@@ -124,6 +124,36 @@ fn a_program_that_is_woken_long_after_its_time_goes_on_from_there() {
 }
 
 #[test]
+fn both_ways_writes_at_both_sides_at_once_and_reports_each_direction() {
+    let mut program = program(json!({ "both-ways": { "there": "5 kB", "back": "2 kB" } }), 10);
+    program.handle_timeout(Instant::START);
+    let first = SocketId::FIRST;
+    let of_side = |by: Side, bytes: u64| {
+        [
+            Command::write(first, by, Bytes(bytes)),
+            Command::notify_read(first, by.other(), bytes),
+            Command::close(first, by),
+        ]
+    };
+    let connect = Command::Connect { socket: first, by: Side::From };
+    let expected: Vec<Command> =
+        [connect].into_iter().chain(of_side(Side::From, 5000)).chain(of_side(Side::To, 2000)).collect();
+    assert_eq!(commands(&mut *program), expected);
+    let mut ended = |ms: u64, side: Side| {
+        let now = Instant::START + Duration::from_millis(ms);
+        program.handle_event(now, first, SocketEvent::Read { side, position: 0 });
+        commands(&mut *program)
+    };
+    let transfer = |ms: u64, bytes: u64| {
+        let end = Instant::START + Duration::from_millis(ms);
+        vec![Command::ReportTransfer(Transfer { start: Instant::START, end, bytes: Bytes(bytes) })]
+    };
+    assert_eq!((ended(300, Side::To), ended(500, Side::From)), (transfer(300, 5000), transfer(500, 2000)));
+    program.handle_event(Instant::START, first, SocketEvent::Closed);
+    assert!(program.is_done());
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_at_its_key() {
     let said = |value| serde_json::from_value::<Application>(value).unwrap().check().unwrap_err().path;
     assert_eq!(said(json!({ "constant-rate": { "rate": "0 bit/s" } })), "constant-rate.rate");
@@ -139,6 +169,10 @@ fn what_makes_no_sense_is_refused_at_its_key() {
     let normal = json!({ "normal": { "mean": "1 kB", "deviation": "1 kB" } });
     assert_eq!(said(json!({ "arrivals": { "size": normal, "load": "1 kbit/s" } })), "arrivals.load");
     assert_eq!(said(json!({ "interactive": { "gap": "0 s" } })), "interactive.gap");
+    assert_eq!(said(json!({ "parallel": { "count": 0 } })), "parallel.count");
+    assert_eq!(said(json!({ "parallel": { "count": 101 } })), "parallel.count");
+    assert_eq!(said(json!({ "parallel": { "size": "0 bytes" } })), "parallel.size");
+    assert_eq!(said(json!({ "both-ways": { "back": "0 bytes" } })), "both-ways.back");
     let always_zero = json!({ "once": { "uniform": ["0 s", "0 s"] } });
     assert_eq!(said(json!({ "interactive": { "gap": always_zero } })), "interactive.gap");
     assert_eq!(said(json!({ "arrivals": { "size": "1 kB", "gap": always_zero } })), "arrivals.gap");

@@ -6,6 +6,7 @@
 
 mod equation;
 mod loss_history;
+mod parameters;
 mod receiver;
 mod sender;
 
@@ -13,51 +14,23 @@ use std::collections::VecDeque;
 
 use link::ConfigError;
 use registry::Entry;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Rate, Side, Streams};
+use units::{Bytes, Instant, Rate, Side, Streams};
 
+pub use self::parameters::Parameters;
 use self::receiver::{Feedback, Header, Receiver};
 use self::sender::Sender;
-use super::{BULK_PORT, Service, Setting, check_packets};
+use super::{BULK_PORT, Service, WorkloadParameters, check_packets};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry::new(
     "tfrc",
-    "datagrams at the rate of a TCP, steadily",
+    "datagrams at the smoothed rate of a TCP",
     "TFRC (RFC 5348); small packets: TFRC-SP (RFC 4828)",
 )
 .written("{ tfrc = {} }");
 
-/// What is sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// Size of a packet, IP and UDP headers included; without it, 1500 bytes (RFC 894).
-    #[serde(default = "super::full_packet")]
-    pub packet: Bytes,
-    /// Whether it has the rate of a TCP with segments of 1460 bytes, less the headers of its small packets, which are
-    /// then 10 ms apart at least (TFRC-SP, RFC 4828).
-    #[serde(default)]
-    pub small_packets: bool,
-    /// Whether a round trip longer than the average lowers the rate at once, against oscillation where few flows share
-    /// a queue (RFC 5348 §4.5).
-    #[serde(default)]
-    pub damped: bool,
-    /// Packets that take longer than this count as late.
-    pub budget: Option<Duration>,
-}
-
-impl Parameters {
-    /// The segment size of the equation.
-    fn segment(&self) -> Bytes {
-        // RFC 4828 §4: 1460 bytes for small packets.
-        if self.small_packets { Bytes(1460) } else { self.packet }
-    }
-}
-
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         check_packets(Rate::from_bits_per_sec(1), self.packet)
     }

@@ -19,13 +19,13 @@ pub(super) struct Train {
     commands: CommandQueue,
 }
 
-/// How long it sends, and how long it is silent.
+/// Lengths of spurts and silences.
 #[derive(Debug)]
 pub(super) struct Spurts {
     on: Source<Duration>,
     off: Source<Duration>,
     rest: Rest,
-    /// When the present spurt ends.
+    /// Time at which the present spurt ends.
     end: Instant,
 }
 
@@ -50,7 +50,7 @@ impl Spurts {
         Self { on, off, rest, end: Instant::NEVER }
     }
 
-    /// When the next packet goes out, which follows that of `now` after `gap`.
+    /// Time at which the next packet goes out, which follows that of `now` after `gap`.
     fn next(&mut self, now: Instant, gap: Duration) -> Instant {
         if now + gap < self.end {
             return now + gap;
@@ -162,7 +162,7 @@ impl Program for Train {
     }
 }
 
-/// How many spurts there may be between two packets: where they are shorter, or without length, time must go on.
+/// Maximum number of spurts between two packets: where they are shorter, or without length, time must advance.
 const MOST_SPURTS: u64 = 1_000_000;
 
 /// The time that a packet takes at a rate: a source at this rate sends one so often.

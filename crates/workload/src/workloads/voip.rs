@@ -1,4 +1,4 @@
-//! Voice: frames of a codec over RTP, while somebody talks.
+//! Voice: frames of a codec over RTP during talk spurts.
 
 use link::distribution::{Distribution, ReadFile, Source, exponential};
 use link::{ConfigError, LARGEST_PACKET};
@@ -9,36 +9,46 @@ use units::text::write_duration;
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::train::{Rest, Spurts, Train};
-use super::{Service, Setting, Transport, check_rate};
+use super::{Service, Transport, WorkloadParameters, check_rate};
 use crate::program::Program;
+use crate::voice::Voice;
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry::new(
     "voip",
-    "frames of a codec over RTP while somebody talks; what comes too late is lost",
+    "frames of a codec over RTP during talk spurts; a frame that arrives too late is lost",
     "Landström 2008, chapter 7: talk and silence exponential with 7 s, a frame every 20 ms; RTP is RFC 3550",
 )
 .written("{ voip = { rate = \"13.6 kbit/s\", headers = \"compressed\", budget = \"80 ms\" } }");
 
-/// How somebody talks, over what codec.
+/// Parameters of the codec, and of talk and silence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Bits per second while somebody talks; without it, 12.2 kbit/s (AMR, 3GPP TS 26.071).
+    /// Rate of the codec during a talk spurt. Default: 12.2 kbit/s (AMR, 3GPP TS 26.071).
     pub rate: Rate,
     /// Time between frames; without it, 20 ms.
     pub frame: Duration,
-    /// What goes out around a frame.
+    /// Headers of a frame.
     pub headers: Headers,
     /// Length of a talk spurt; without it, exponential with a mean of 7 s.
     pub talk: Distribution<Duration>,
     /// Length of a silence; without it, exponential with a mean of 7 s.
     pub silence: Distribution<Duration>,
-    /// How long a frame may take; without it, 150 ms (ITU-T G.114: most users notice nothing below).
+    /// Maximum delay of a frame, after which the receiver plays it. Default: 150 ms (ITU-T G.114: most users notice
+    /// nothing below).
     pub budget: Duration,
+    /// Impairment by the codec itself, for `r_factor` and `mos`: Ie of ITU-T G.113. Default: 5 (12.2 kbit/s; G.711 has
+    /// 0, G.729A 11, G.723.1 15).
+    #[schemars(range(min = 0, max = 95))]
+    pub impairment: f64,
+    /// Robustness of the codec to loss, in percent, for the same: Bpl of ITU-T G.113. Default: 10 (12.2 kbit/s; G.711
+    /// has 4.3 without concealment and 25.1 with it, G.729A 19, G.723.1 16.1).
+    #[schemars(range(min = 1))]
+    pub robustness: f64,
 }
 
-/// What goes out around a frame.
+/// Headers of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Headers {
@@ -59,6 +69,8 @@ impl Default for Parameters {
             talk: seven(),
             silence: seven(),
             budget: Duration::from_millis(150),
+            impairment: 5.0,
+            robustness: 10.0,
         }
     }
 }
@@ -75,13 +87,21 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.talk.check().map_err(|error| error.below("talk"))?;
         self.silence.check().map_err(|error| error.below("silence"))?;
         check_rate(self.rate)?;
         if self.frame.is_zero() {
             return Err(ConfigError::new("frame", "frames without time between them", "write \"20 ms\""));
+        }
+        if !(0.0..=MOST_IMPAIRED).contains(&self.impairment) {
+            let message = format!("{} is no impairment factor", self.impairment);
+            return Err(ConfigError::new("impairment", message, "write a number from 0 to 95"));
+        }
+        if !(self.robustness >= 1.0 && self.robustness.is_finite()) {
+            let message = format!("{} is no robustness factor", self.robustness);
+            return Err(ConfigError::new("robustness", message, "write a number from 1"));
         }
         if self.packet() > LARGEST_PACKET {
             let frame = write_duration(self.frame);
@@ -93,7 +113,12 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service::datagrams(RTP_PORT, Some(self.budget))
+        let voice = Voice {
+            mouth_to_ear: self.frame + self.budget,
+            impairment: self.impairment,
+            robustness: self.robustness,
+        };
+        Service { voice: Some(voice), ..Service::datagrams(RTP_PORT, Some(self.budget)) }
     }
 
     fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
@@ -109,6 +134,9 @@ impl Setting for Parameters {
         Box::new(Train::new((Transport::Udp, self.packet()), gap, spurts, [start, until]))
     }
 }
+
+/// The impairment factor at which the E-model's loss of frames has no more effect (ITU-T G.107, 7-29).
+const MOST_IMPAIRED: f64 = 95.0;
 
 /// RFC 3551 §8: RTP's registered port.
 const RTP_PORT: u16 = 5004;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Side, Streams};
 
-use super::{Service, Setting};
+use super::{Service, WorkloadParameters};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
 
 /// This workload in the registry.
@@ -18,7 +18,7 @@ pub const ENTRY: Entry = Entry::new(
 )
 .written("{ web = { connection = \"persistent\" } }");
 
-/// What the pages are like, and how they are asked for.
+/// Sizes of pages and requests, and reading times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
@@ -34,11 +34,11 @@ pub struct Parameters {
     pub connection: Connection,
 }
 
-/// How pages and connections go together.
+/// Use of connections by pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
-    /// A connection for each page, which the server closes behind it (HTTP/1.0).
+    /// A connection for each page, which the server closes after the page (HTTP/1.0).
     #[default]
     New,
     /// One for all (HTTP/1.1).
@@ -57,7 +57,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl WorkloadParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.size.check().map_err(|error| error.below("size"))?;
         self.think.check().map_err(|error| error.below("think"))?;

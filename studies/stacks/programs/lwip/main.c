@@ -33,7 +33,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* A connection that breaks is an outcome: the run goes on, and its packets tell. */
+/* A connection that breaks is an outcome: the run continues, and its packets show it. */
 static int is_whole(err_t error, const char *what)
 {
     if (error != ERR_OK) printf("the connection broke: %s: %s\n", what, lwip_strerr(error));

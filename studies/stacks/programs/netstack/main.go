@@ -53,7 +53,7 @@ func main() {
 		flows.Add(1)
 		go func() {
 			defer flows.Done()
-			// A connection that breaks is an outcome: the run goes on, and its packets tell.
+			// A connection that breaks is an outcome: the run continues, and its packets show it.
 			if err := one.run(network); err != nil {
 				fmt.Println("the connection broke:", err)
 			}

@@ -1,4 +1,4 @@
-//! Multipath fading of one user: taps that fade by themselves, as Jakes' model has it.
+//! Multipath fading of one user: independent taps by Jakes' model.
 //!
 //! Each tap is a sum of sinusoids of random phases and angles of arrival (Zheng and Xiao 2003, "Simulation models with
 //! correct statistical properties for Rayleigh fading channels", equations 6a to 6c): its amplitude is Rayleigh

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::packet::PureAck;
 use crate::queue::Keys;
 
-/// Which ACKs are dropped (tc-cake(8)).
+/// ACKs that are dropped (tc-cake(8)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckFilter {

@@ -21,7 +21,7 @@ pub const UNRESPONSIVE: DropRule = DropRule::named("cake-blue");
 pub(super) struct Timing {
     /// Acceptable delay.
     pub target: Duration,
-    /// How long it may be exceeded.
+    /// Time for which it may be exceeded.
     pub interval: Duration,
     /// Transmission of a full packet at the tin's rate.
     pub mtu_time: Duration,
@@ -39,7 +39,7 @@ pub(super) struct Cobalt {
     dropping: bool,
     drop_next: Instant,
     pub(super) p_drop: f64,
-    /// When the probability last changed.
+    /// Time at which the probability last changed.
     blue_timer: Instant,
 }
 

@@ -15,7 +15,7 @@ use crate::queue::fq_codel::mixed;
 /// Places of a set (Linux `CAKE_SET_WAYS`).
 const WAYS: usize = 8;
 
-/// Where a flow is in the round robin.
+/// Position of a flow in the round robin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Rotation {
     /// It has no packets.

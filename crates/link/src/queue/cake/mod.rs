@@ -25,11 +25,12 @@ use crate::error::ConfigError;
 use crate::event::DropRule;
 use ack_filter::AckFilter;
 use cobalt::Cobalt;
+use flows::Flows;
 pub use hosts::Isolation;
 pub use shaper::Cells;
 use shaper::{Overhead, Shaper};
 pub use tins::Diffserv;
-use tins::Tin;
+use tins::{Share, Tin, flow_quantum};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
@@ -128,7 +129,7 @@ impl Cake {
         let overhead = Overhead { bytes: parameters.overhead, mpu: parameters.mpu, cells: parameters.cells };
         let perturbation = stream.next_u64();
         let tins = parameters.diffserv.shares();
-        let tin = |share: &tins::Share| Tin::new(&parameters, *share, perturbation);
+        let tin = |share: &Share| tin(&parameters, *share, perturbation);
         Self {
             shaper: Shaper::new(parameters.rate, overhead),
             tins: tins.iter().map(tin).collect(),
@@ -147,7 +148,7 @@ impl Cake {
     }
 
     /// The tin to serve. With a shaper: among the tins within their thresholds the one of the highest priority,
-    /// otherwise the one that has been ready longest. Without one: by deficit round robin of their weights.
+    /// otherwise the tin that has been ready longest. Without a rate: by deficit round robin of their weights.
     fn choose_tin(&mut self, now: Instant) -> Option<usize> {
         if self.shaper.is_unlimited() {
             return self.next_by_weight();
@@ -181,6 +182,13 @@ impl Cake {
         self.len -= 1;
         self.acks.pop_front(sub_queue);
     }
+}
+
+/// A tin with a share of the rate, and its sub-queues.
+fn tin(parameters: &Parameters, share: Share, perturbation: u64) -> Tin {
+    let rate = parameters.rate.map(|rate| share.of(rate));
+    let flows = Flows::new(parameters.isolation, parameters.flows, flow_quantum(rate), perturbation);
+    Tin::new(share, rate, parameters.rtt, flows)
 }
 
 impl Scheduler for Cake {

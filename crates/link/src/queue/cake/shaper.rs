@@ -41,7 +41,7 @@ impl Overhead {
 pub(super) struct Shaper {
     rate: Option<Rate>,
     overhead: Overhead,
-    /// When the next packet may leave.
+    /// Time at which the next packet may leave.
     next_packet: Instant,
 }
 

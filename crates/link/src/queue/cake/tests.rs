@@ -253,7 +253,7 @@ fn a_redundant_ack_leaves_the_queue_when_the_next_one_waits() {
     assert_eq!(left, [2, 3]);
 }
 
-// Linux cake_dequeue: later tins have priority, also among those that are ready at one time.
+// Linux cake_dequeue: later tins have priority, also among tins that are ready at the same time.
 #[test]
 fn of_tins_beyond_their_thresholds_the_one_that_is_ready_first_is_served_and_the_last_of_equals() {
     let rate = Some(Rate::from_bits_per_sec(1_000_000));
@@ -274,7 +274,7 @@ fn of_tins_beyond_their_thresholds_the_one_that_is_ready_first_is_served_and_the
 #[test]
 fn a_slow_rate_lengthens_the_target_and_shortens_the_turns() {
     let parameters = Parameters { rate: Some(Rate::from_bits_per_sec(1_000_000)), ..Parameters::default() };
-    let tin = Tin::new(&parameters, Diffserv::Besteffort.shares()[0], 1);
+    let tin = tin(&parameters, Diffserv::Besteffort.shares()[0], 1);
     // 1514 bytes take 12.112 ms.
     assert_eq!(tin.timing().target, Duration::from_micros(18_168));
     assert_eq!(tin.timing().interval, Duration::from_micros(113_168));

@@ -5,7 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::Parameters;
 use super::cobalt::Timing;
 use super::flows::Flows;
 use crate::queue::Keys;
@@ -28,6 +27,13 @@ pub enum Diffserv {
 pub(super) struct Share {
     /// Its threshold is the rate over two to this.
     shift: u32,
+}
+
+impl Share {
+    /// The threshold of a tin of a shaper with this rate.
+    pub(super) fn of(self, rate: Rate) -> Rate {
+        Rate::from_bits_per_sec((rate.bits_per_sec() >> self.shift).max(1))
+    }
 }
 
 /// Tins by their numbers: the higher, the higher the priority within the threshold.
@@ -75,13 +81,12 @@ pub(super) struct Tin {
 }
 
 impl Tin {
-    pub fn new(parameters: &Parameters, share: Share, perturbation: u64) -> Self {
-        let rate =
-            parameters.rate.map(|rate| Rate::from_bits_per_sec((rate.bits_per_sec() >> share.shift).max(1)));
+    /// A tin with this threshold, if there is a shaper, for connections with this round trip.
+    pub fn new(share: Share, rate: Option<Rate>, rtt: Duration, flows: Flows) -> Self {
         Self {
-            flows: Flows::new(parameters.isolation, parameters.flows, flow_quantum(rate), perturbation),
+            flows,
             rate,
-            timing: timing(parameters.rtt, rate),
+            timing: timing(rtt, rate),
             next_packet: Instant::START,
             deficit: 0,
             quantum: TIN_QUANTUM >> share.shift,
@@ -135,7 +140,7 @@ const TIN_QUANTUM: i64 = 1024;
 const MTU: Bytes = Bytes(1514);
 
 /// Bytes of a flow's turn: the amount that the rate carries in 1/4096 of a second, 300 to 1514 (Linux `cake_set_rate`).
-fn flow_quantum(rate: Option<Rate>) -> u64 {
+pub(super) fn flow_quantum(rate: Option<Rate>) -> u64 {
     rate.map_or(MTU.0, |rate| (rate.bits_per_sec() / 8 / 4096).clamp(300, MTU.0))
 }
 

@@ -2,7 +2,7 @@
 
 use units::Instant;
 
-/// What is known of the arrival times of packets that are not yet read.
+/// Bounds of the arrival times of packets that are not yet read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ArrivalTimes {
     /// The arrival of the packet that ended the last wait: before the thread was awake.

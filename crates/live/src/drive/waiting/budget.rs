@@ -1,4 +1,4 @@
-//! The budget of a driver's thread: which share of a processor it may use, and by what it saves.
+//! The budget of a driver's thread: the share of a processor that it may use, and the ways in which it saves time.
 
 use linux::scheduling::RealTimeLimit;
 use serde::Serialize;
@@ -10,9 +10,10 @@ use units::{Duration, Instant};
 /// (sched(7), sched_rt_runtime_us): a pause of 50 ms. Until then nothing else runs on the processor, not even the
 /// programs under test.
 ///
-/// Most of what a busy driver uses is polling. It gives that up first, in the first window in which it uses more than
-/// its share. It leaves the class only when its own work has exceeded the share by [`MOST_SAVED`], and returns when it
-/// has used half of that less: packets come in bursts, and a class that changed with each would be worse than either.
+/// A busy driver uses most of its time for polling. It stops polling first, in the first window in which it uses more
+/// than its share. It leaves the class only when its own work has exceeded the share by [`MOST_SAVED`], and returns
+/// when it has used half of that less: packets come in bursts, and a class that changed with each would be worse than
+/// either.
 #[derive(Debug)]
 pub(super) struct Budget {
     /// The share that the thread may use, in thousandths.
@@ -20,7 +21,7 @@ pub(super) struct Budget {
     began: Instant,
     /// The processor time of the thread when the window began.
     used: Duration,
-    /// What the thread has used less than it may, at most [`MOST_SAVED`].
+    /// Unused time of the thread's budget, at most [`MOST_SAVED`].
     saved: Duration,
     thrift: Thrift,
     /// Number of consecutive windows in which the thread could have spent more.
@@ -28,7 +29,7 @@ pub(super) struct Budget {
     spent: Spent,
 }
 
-/// By what a driver saves processor time.
+/// Ways in which a driver saves processor time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Thrift {
@@ -136,7 +137,7 @@ const ENDS: u64 = 240;
 const WINDOW: Duration = Duration::from_millis(4);
 /// The most that a thread can save: a thread that does nothing but work leaves the class after 40 ms.
 const MOST_SAVED: Duration = Duration::from_millis(15);
-/// Number of calm windows before the thread polls again, so that its thrift does not change continually.
+/// Number of calm windows before the thread polls again, so that the mode does not change continually.
 const CALM_WINDOWS: u32 = 5;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::budget::{Budget, Thrift};
 use super::thread_time;
 use crate::clock::Clock;
 
-/// The raised class of a sender or a receiver, which it has while it keeps to its budget.
+/// The raised scheduling class of a sender or a receiver, kept while it stays within its budget.
 ///
 /// A receiver that waits for a processor while a train of segments comes finds all of them in the queue. Linux then
 /// assumes a program that does not keep up, and leaves the window at 76 KB for good (`tcp_rcv_space_adjust()`). A

@@ -14,7 +14,7 @@ pub enum Step {
     Wait,
     /// Reading packets from a kernel, and giving them to the links.
     Read,
-    /// What the links do at a time.
+    /// Activity of the links at a time.
     Links,
     /// Giving packets to a kernel, which processes them in this thread.
     Write,
@@ -29,7 +29,7 @@ pub struct Stall {
     pub at_s: f64,
     /// The step.
     pub step: Step,
-    /// Its length, in milliseconds; of a wait, what it was too long.
+    /// Length in milliseconds; of a wait, the time by which it was too long.
     pub length_ms: f64,
     /// The part for which the thread was ready to run and another one had the processor, in milliseconds; null where
     /// the kernel does not count it.
@@ -41,7 +41,7 @@ pub struct Stall {
 pub struct Stalls {
     /// Number of steps longer than [`STALL_FROM`].
     pub count: u64,
-    /// That number by step.
+    /// The number of stalls by step.
     pub by_step: BTreeMap<Step, u64>,
     /// The longest ones, the longest first.
     pub longest: Vec<Stall>,
@@ -53,9 +53,9 @@ pub(super) struct StallFinder {
     times: ThreadTimes,
     /// The time that the thread has waited for a processor in all, when it was read last.
     waited: Option<std::time::Duration>,
-    /// When the current step began.
+    /// Time at which the current step began.
     began: Instant,
-    /// When the counter was read last.
+    /// Time at which the counter was read last.
     looked: Instant,
     found: Stalls,
 }

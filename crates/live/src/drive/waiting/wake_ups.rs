@@ -47,7 +47,7 @@ fn more_than(late_by: Duration) -> Duration {
     (late_by + late_by / 4).clamp(SHORTEST_SPIN, LONGEST_SPIN)
 }
 
-/// The percentile of the delay that polling makes up for, and the one that is nearly always exceeded.
+/// Percentile of the delay that polling compensates, and a percentile that is nearly always exceeded.
 const USUAL: usize = 95;
 const RARE: usize = 10;
 /// Bounds of the time in which the clock is polled. With a timer slack of 1 ns and SCHED_FIFO, sleepers of 1 to 5 ms

@@ -1,5 +1,5 @@
-//! How ACKs come in bunches: the most data that were acknowledged beyond what the bandwidth explains
-//! (`bbr_update_ack_aggregation`). The window has room for as much, so that the sender continues between two bunches.
+//! Aggregation of ACKs: the maximum amount acknowledged in excess of the bandwidth (`bbr_update_ack_aggregation`). The
+//! window has room for as much, so that the sender continues between two bunches.
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -45,7 +45,7 @@ impl Aggregation {
         self.extra[self.present] = self.extra[self.present].max(extra);
     }
 
-    /// What the window is to have beyond the bandwidth-delay product: no more than arrives in 100 ms.
+    /// Extra window beyond the bandwidth-delay product: no more than arrives in 100 ms.
     pub fn extra(&self, bandwidth: Rate) -> Bytes {
         self.extra[0].max(self.extra[1]).min(carried(bandwidth, LONGEST_SILENCE))
     }

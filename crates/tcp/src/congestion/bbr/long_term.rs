@@ -15,7 +15,7 @@ pub(super) struct LongTerm {
     policed: bool,
 }
 
-/// Where an interval began.
+/// Start of an interval.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     at: Instant,
@@ -23,7 +23,7 @@ struct Interval {
     lost: Bytes,
 }
 
-/// What an ACK tells.
+/// Information of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub now: Instant,

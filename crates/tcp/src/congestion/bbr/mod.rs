@@ -1,22 +1,26 @@
-//! BBR, version 1, as Linux has it (Cardwell et al. 2016; `tcp_bbr.c`): a model of the path, made of the largest
+//! BBR, version 1, as in Linux (Cardwell et al. 2016; `tcp_bbr.c`): a model of the path, made of the largest
 //! delivery rate and the shortest round trip of late, says how fast to send and how much may be in flight. Losses do
 //! not.
 //!
 //! Sending at more than the bandwidth for a round trip shows whether there is more, sending at less drains the queue
 //! that this has made (PROBE_BW); every ten seconds the flight shrinks to four segments so that the round trip shows
-//! without a queue (PROBE_RTT). `probe_bw.rs` and `probe_rtt.rs` have these two, `long_term.rs` recognises a policer,
-//! and `aggregation.rs` measures bunches of ACKs.
+//! without a queue (PROBE_RTT). `probe_bw.rs` and `probe_rtt.rs` have these two, `window.rs` the congestion window,
+//! `full_pipe.rs` the end of STARTUP; `long_term.rs` recognises a policer, and `aggregation.rs` measures bunches of
+//! ACKs.
 
 mod aggregation;
+mod full_pipe;
 mod long_term;
 mod probe_bw;
 mod probe_rtt;
+mod window;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate};
 
 use aggregation::Aggregation;
+use full_pipe::FullPipe;
 use long_term::LongTerm;
 
 use super::{
@@ -36,11 +40,11 @@ pub struct Parameters {
     /// The window in PROBE_BW, in bandwidth-delay products: 2 (`bbr_cwnd_gain`).
     #[schemars(range(min = 1.0, max = 10.0))]
     pub cwnd_gain: f64,
-    /// How long the shortest round trip counts: 10 s (`bbr_min_rtt_win_sec`).
+    /// Lifetime of the shortest round trip: 10 s (`bbr_min_rtt_win_sec`).
     pub min_rtt_window: Duration,
-    /// How long the flight is four segments in PROBE_RTT: 200 ms (`bbr_probe_rtt_mode_ms`).
+    /// Time for which the flight is four segments in PROBE_RTT: 200 ms (`bbr_probe_rtt_mode_ms`).
     pub probe_rtt: Duration,
-    /// Whether a policer is looked for (`bbr_lt_bw_sampling`).
+    /// Whether to detect a policer (`bbr_lt_bw_sampling`).
     pub policer: bool,
 }
 
@@ -96,18 +100,10 @@ struct Bbr {
     prior_phase: LossPhase,
     packet_conservation: bool,
     idle_restart: bool,
-    /// When the next segment may leave by the pacing rate.
+    /// Time at which the next segment may leave by the pacing rate.
     next_departure: Instant,
     /// The state of the generator that mixes the phases of flows.
     draw: u64,
-}
-
-/// Whether STARTUP has filled the pipe: three rounds without a quarter more bandwidth.
-#[derive(Clone, Copy, Debug, Default)]
-struct FullPipe {
-    reached: bool,
-    bandwidth: Rate,
-    rounds: u32,
 }
 
 impl Bbr {
@@ -180,12 +176,12 @@ impl Bbr {
         self.smss * (segments + if probes { 2 } else { 0 })
     }
 
-    /// What is to be in flight (`bbr_inflight`).
+    /// Target of the data in flight (`bbr_inflight`).
     fn inflight(&self, bandwidth: Rate, gain: f64) -> Bytes {
         self.quantized(self.bdp(bandwidth, gain))
     }
 
-    /// What will be in the network when the next segment may leave (`bbr_packets_in_net_at_edt`).
+    /// Amount in the network at the time when the next segment may leave (`bbr_packets_in_net_at_edt`).
     fn in_network_at_departure(&self, now: Instant, in_flight: Bytes) -> Bytes {
         let wait = self.next_departure.saturating_since(now).as_secs_f64();
         let delivered = Bytes((self.bandwidth().bits_per_sec() as f64 / 8.0 * wait) as u64);
@@ -232,21 +228,14 @@ impl Bbr {
     /// `bbr_check_full_bw_reached`.
     fn check_full_pipe(&mut self, sample: &DeliverySample) {
         let limited = sample.rate.is_some_and(|rate| rate.application_limited);
-        if self.full_pipe.reached || !self.round_start || limited {
-            return;
+        if self.round_start && !limited {
+            self.full_pipe.on_round(self.max_bw());
         }
-        let bandwidth = self.max_bw();
-        if bandwidth.bits_per_sec() * 4 >= self.full_pipe.bandwidth.bits_per_sec() * 5 {
-            (self.full_pipe.bandwidth, self.full_pipe.rounds) = (bandwidth, 0);
-            return;
-        }
-        self.full_pipe.rounds += 1;
-        self.full_pipe.reached = self.full_pipe.rounds >= FULL_PIPE_ROUNDS;
     }
 
     /// `bbr_check_drain`.
     fn check_drain(&mut self, sample: &DeliverySample) {
-        if self.mode == Mode::Startup && self.full_pipe.reached {
+        if self.mode == Mode::Startup && self.full_pipe.is_reached() {
             self.mode = Mode::Drain;
             self.ssthresh = self.inflight(self.max_bw(), 1.0);
         }
@@ -259,7 +248,7 @@ impl Bbr {
     /// `bbr_set_pacing_rate`: 1 % below the bandwidth, so that queues shrink.
     fn set_pacing_rate(&mut self, gain: f64) {
         let rate = scaled(self.bandwidth(), gain * (1.0 - PACING_MARGIN));
-        if self.full_pipe.reached || rate > self.pacing_rate {
+        if self.full_pipe.is_reached() || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
@@ -269,61 +258,6 @@ impl Bbr {
         let bits_per_sec = self.cwnd.0 as f64 * 8.0 / rtt.as_secs_f64().max(1e-6);
         let rate = Rate::from_bits_per_sec(bits_per_sec as u64);
         self.pacing_rate = scaled(rate, self.parameters.high_gain * (1.0 - PACING_MARGIN));
-    }
-
-    /// `bbr_set_cwnd`.
-    fn set_cwnd(&mut self, sample: &DeliverySample, gain: f64) {
-        let acked = sample.newly_delivered;
-        if !acked.is_zero() && !self.recovers_or_restores(sample) {
-            let target = self.bdp(self.bandwidth(), gain) + self.extra_window();
-            let target = self.quantized(target);
-            let grown = self.cwnd + acked;
-            if self.full_pipe.reached {
-                self.cwnd = grown.min(target);
-            } else if self.cwnd < target || sample.delivered < self.initial_window {
-                self.cwnd = grown;
-            }
-            self.cwnd = self.cwnd.max(self.least_window());
-        }
-        if matches!(self.mode, Mode::ProbeRtt { .. }) {
-            self.cwnd = self.cwnd.min(self.least_window());
-        }
-    }
-
-    /// `bbr_set_cwnd_to_recover_or_restore`: the first round of recovery sends a segment for each that has arrived.
-    fn recovers_or_restores(&mut self, sample: &DeliverySample) -> bool {
-        let acked = sample.newly_delivered;
-        let (before, phase) = (self.prior_phase, sample.phase);
-        self.cwnd = self.cwnd.saturating_sub(sample.newly_lost).max(self.smss);
-        if phase == LossPhase::FastRecovery && before != LossPhase::FastRecovery {
-            self.packet_conservation = true;
-            self.round_ends = sample.delivered;
-            self.cwnd = sample.in_flight + acked;
-        } else if before != LossPhase::Open && phase == LossPhase::Open {
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
-            self.packet_conservation = false;
-        }
-        self.prior_phase = phase;
-        if self.packet_conservation {
-            self.cwnd = self.cwnd.max(sample.in_flight + acked);
-        }
-        self.packet_conservation
-    }
-
-    /// What the window has for ACKs that come in bunches (`bbr_ack_aggregation_cwnd`).
-    fn extra_window(&self) -> Bytes {
-        if self.full_pipe.reached { self.aggregation.extra(self.bandwidth()) } else { Bytes::ZERO }
-    }
-
-    /// `bbr_save_cwnd`.
-    fn save_cwnd(&mut self) {
-        let untouched = self.prior_phase == LossPhase::Open && !matches!(self.mode, Mode::ProbeRtt { .. });
-        self.prior_cwnd = if untouched { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
-    }
-
-    /// `bbr_cwnd_min_target`.
-    fn least_window(&self) -> Bytes {
-        self.smss * 4
     }
 }
 
@@ -382,7 +316,7 @@ impl CongestionControl for Bbr {
         self.save_cwnd();
         self.cwnd = self.smss;
         self.prior_phase = LossPhase::AfterTimeout;
-        self.full_pipe.bandwidth = Rate::default();
+        self.full_pipe.forget_bandwidth();
         self.round_start = true;
     }
 
@@ -394,7 +328,7 @@ impl CongestionControl for Bbr {
     /// `bbr_undo_cwnd`.
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
-        (self.full_pipe.bandwidth, self.full_pipe.rounds) = (Rate::default(), 0);
+        self.full_pipe.begin_again();
         self.long_term = LongTerm::default();
     }
 
@@ -470,8 +404,6 @@ fn scaled(rate: Rate, by: f64) -> Rate {
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// `bbr_bw_rtts`: the window of the bandwidth filter, in rounds.
 const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
-/// `bbr_full_bw_cnt`.
-const FULL_PIPE_ROUNDS: u32 = 3;
 /// `bbr_pacing_margin_percent`.
 const PACING_MARGIN: f64 = 0.01;
 /// `bbr_init_pacing_rate_from_rtt`: before a round trip is known.
@@ -495,7 +427,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
     "bbr",
-    "BBR version 1: sends by a model of bandwidth and round trip, whatever is lost",
+    "BBR version 1: sends by a model of bandwidth and round trip, and ignores losses",
     "Cardwell et al. 2016; Linux tcp_bbr.c",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(Bbr::new(parameters.clone()))),
 );

@@ -50,7 +50,7 @@ impl Bbr {
         if now > until {
             self.min_rtt_at = now;
             self.cwnd = self.cwnd.max(self.prior_cwnd);
-            if self.full_pipe.reached {
+            if self.full_pipe.is_reached() {
                 self.start_probe_bw(now);
             } else {
                 self.mode = Mode::Startup;

@@ -38,14 +38,14 @@ pub struct Parameters {
     /// The window in bandwidth-delay products: 2 (`BBR.DefaultCwndGain`).
     #[schemars(range(min = 1.0, max = 10.0))]
     pub cwnd_gain: f64,
-    /// What a round trip with losses leaves at the least: 0.7 (`BBR.Beta`).
+    /// Minimum fraction of the window after a round trip with losses: 0.7 (`BBR.Beta`).
     #[schemars(range(min = 0.1, max = 0.99))]
     pub beta: f64,
-    /// How long the shortest round trip counts: 10 s (`BBR.MinRTTFilterLen`).
+    /// Lifetime of the shortest round trip: 10 s (`BBR.MinRTTFilterLen`).
     pub min_rtt_window: Duration,
-    /// How often it is looked for: 5 s (`BBR.ProbeRTTInterval`).
+    /// Interval between these measurements: 5 s (`BBR.ProbeRTTInterval`).
     pub probe_rtt_interval: Duration,
-    /// How long the flight is half a bandwidth-delay product then: 200 ms (`BBR.ProbeRTTDuration`).
+    /// Time for which the flight is then half a bandwidth-delay product: 200 ms (`BBR.ProbeRTTDuration`).
     pub probe_rtt: Duration,
 }
 
@@ -91,7 +91,7 @@ struct Bbr3 {
     draws: Draws,
 }
 
-/// What a spurious loss gives back (§5.5.11).
+/// State to restore after a spurious loss (§5.5.11).
 #[derive(Clone, Copy, Debug, Default)]
 struct Undo {
     state: Option<State>,
@@ -248,7 +248,7 @@ impl Bbr3 {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// Where the sender stands: what was cut for a recovery comes back with its end (§5.6.4.4).
+    /// State of the sender: the reduction for a recovery is undone at its end (§5.6.4.4).
     fn follow_phase(&mut self, phase: LossPhase) {
         if self.prior_phase != LossPhase::Open && phase == LossPhase::Open {
             self.restore_cwnd();
@@ -420,7 +420,7 @@ const DRAIN_GAIN: f64 = 0.5;
 /// The pacing gains of DOWN and UP (§5.3.3.1, §5.3.3.5).
 const DOWN_GAIN: f64 = 0.90;
 const UP_GAIN: f64 = 1.25;
-/// How much more window UP has: 2.25 for 2 (§5.3.3.5).
+/// Increase of the window gain in UP: 2.25 instead of 2 (§5.3.3.5).
 const UP_CWND_GAIN: f64 = 0.25;
 /// `BBR.ProbeRTTCwndGain` (§5.3.4.1).
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
@@ -429,7 +429,7 @@ const FULL_PIPE_ROUNDS: u32 = 3;
 const FULL_PIPE_GROWTH: f64 = 1.25;
 /// `BBRStartupFullLossCnt` (§5.3.1.3).
 const STARTUP_LOSSES: u32 = 6;
-/// §5.3.2: DRAIN lasts three round trips at the most.
+/// §5.3.2: DRAIN lasts at most three round trips.
 const LONGEST_DRAIN_ROUNDS: u64 = 3;
 /// `BBR.ExtraAckedFilterLen`.
 const EXTRA_ACKED_ROUNDS: u64 = 10;
@@ -457,7 +457,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
     "bbr3",
-    "BBR version 3: a model of bandwidth and round trip, bounded by what losses tell",
+    "BBR version 3: a model of bandwidth and round trip, bounded by losses",
     "draft-ietf-ccwg-bbr-06",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(Bbr3::new(parameters.clone()))),
 );

@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant, Rate};
 use super::super::DeliverySample;
 use crate::windowed_max::WindowedMax;
 
-/// What is known of the path.
+/// Model of the path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Model {
     /// The bound of both: `BBR.bw`.
@@ -44,7 +44,7 @@ struct Latest {
     inflight: Bytes,
 }
 
-/// How ACKs come in bunches (§5.5.9).
+/// Aggregation of ACKs (§5.5.9).
 #[derive(Clone, Copy, Debug)]
 struct ExtraAcked {
     interval_start: Instant,
@@ -82,7 +82,7 @@ impl Model {
         self.latest.inflight
     }
 
-    /// What the window is to have beyond the bandwidth-delay product.
+    /// Extra window beyond the bandwidth-delay product.
     pub fn extra_acked(&self) -> Bytes {
         self.extra_acked.most.get().unwrap_or_default()
     }

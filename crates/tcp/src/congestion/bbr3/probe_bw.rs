@@ -121,7 +121,7 @@ impl Bbr3 {
     }
 
     /// `IsTimeToProbeBW`: after two to three seconds, or after as many round trips as Reno needs for its sawtooth.
-    fn is_time_to_probe(&self, now: Instant) -> bool {
+    pub(super) fn is_time_to_probe(&self, now: Instant) -> bool {
         let reno_rounds = self.target_inflight().whole(self.smss).min(MOST_RENO_ROUNDS);
         now > self.cycle.began + self.cycle.wait || self.cycle.rounds_since_probe_up >= reno_rounds
     }

@@ -42,7 +42,7 @@ pub(super) enum AckPhase {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cycle {
     pub ack_phase: AckPhase,
-    /// When it began, and how long it lasts at the most until the next probe.
+    /// Time at which it began, and maximum time until the next probe.
     pub began: Instant,
     pub wait: Duration,
     pub rounds_since_probe_up: u64,

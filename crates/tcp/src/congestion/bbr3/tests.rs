@@ -447,3 +447,60 @@ fn the_window_shrinks_to_the_model_once_the_pipe_was_full_and_not_before() {
     assert_eq!(window(false), SMSS * 1_000);
     assert!(window(true) < SMSS * 100);
 }
+
+/// An ACK of one segment that was sent when `prior_delivered` had been delivered.
+fn ack(now: Instant, prior_delivered: Bytes, delivered: Bytes, in_flight: Bytes) -> DeliverySample {
+    let rate = RateSample {
+        delivered: SMSS,
+        interval: Some(RTT),
+        prior_delivered,
+        lost: Bytes::ZERO,
+        in_flight,
+        application_limited: false,
+        retransmitted: false,
+    };
+    DeliverySample {
+        now,
+        newly_delivered: SMSS,
+        newly_lost: Bytes::ZERO,
+        marked: Bytes::ZERO,
+        delivered,
+        lost: Bytes::ZERO,
+        rate: Some(rate),
+        rtt: Some(RTT),
+        maybe_delayed: false,
+        prior_in_flight: in_flight + SMSS,
+        in_flight,
+        application_limited: false,
+        phase: LossPhase::Open,
+    }
+}
+
+#[test]
+fn the_bandwidth_is_probed_once_the_wait_is_over_or_reno_would_have_probed() {
+    let (mut bbr, mut path) = deep();
+    path.until(&mut bbr, Phase::Cruise);
+    let began = path.now;
+    (bbr.cycle.began, bbr.cycle.wait) = (began, Duration::from_secs(2));
+    bbr.cycle.rounds_since_probe_up = 0;
+    let end = began + Duration::from_secs(2);
+    assert!(!bbr.is_time_to_probe(end));
+    assert!(bbr.is_time_to_probe(end + Duration::from_nanos(1)));
+    // Reno gains a segment in each round trip; more than 63 are not waited for (draft §5.3.3.5.3).
+    bbr.cycle.rounds_since_probe_up = 63;
+    assert!(bbr.is_time_to_probe(began));
+}
+
+#[test]
+fn the_round_of_probe_rtt_begins_once_the_flight_is_small() {
+    let (mut bbr, mut path) = deep();
+    path.until(&mut bbr, Phase::Cruise);
+    bbr.state = State::ProbeRtt { until: None, round_done: false };
+    let (sent, small) = (path.delivered, bbr.probe_rtt_cwnd());
+    bbr.on_delivery(&ack(path.now, Bytes::ZERO, sent + SMSS, small), &[]);
+    // It was sent before the flight was small: no round trip has passed since.
+    bbr.on_delivery(&ack(path.now, sent, sent + SMSS * 2, small), &[]);
+    assert!(matches!(bbr.state, State::ProbeRtt { until: Some(_), round_done: false }), "{:?}", bbr.state);
+    bbr.on_delivery(&ack(path.now, sent + SMSS * 2, sent + SMSS * 3, small), &[]);
+    assert!(matches!(bbr.state, State::ProbeRtt { until: Some(_), round_done: true }), "{:?}", bbr.state);
+}

@@ -7,20 +7,60 @@ use crate::position::Span;
 
 use super::super::Passing;
 use super::super::cause::{Evidence, SenderPhase};
+use super::super::clock::Waited;
 use super::super::heard::Passed;
 use super::super::place::Place;
 use super::HalfConnection;
 
 impl HalfConnection {
-    pub(super) fn evidence(&self, seen: &Passing, again: Span, segment: &Segment) -> Evidence {
-        let at_point = self.evidence_at_point(seen.at, again, segment.flags);
-        let heard = self.distance(seen.beyond).and_then(|distance| {
-            let heard = self.heard.when_sent(seen.at, segment, distance)?;
-            Some((heard, distance))
-        });
+    pub(super) fn evidence(
+        &self,
+        at: Instant,
+        again: Span,
+        segment: &Segment,
+        heard: Option<(Passed, Waited)>,
+    ) -> Evidence {
+        let at_point = self.evidence_at_point(at, again, segment.flags);
         match heard {
-            Some((heard, distance)) => self.evidence_as_heard(at_point, seen.at, again, heard, distance),
+            Some((heard, waited)) => self.evidence_as_heard(at_point, again, heard, waited),
             None => at_point,
+        }
+    }
+
+    /// Acknowledgments that a distant sender had received when it sent the data from `start`, and the time that it then
+    /// waited.
+    pub(super) fn waited(
+        &mut self,
+        seen: &Passing,
+        start: u64,
+        segment: &Segment,
+    ) -> Option<(Passed, Waited)> {
+        let distance = self.distance(seen.beyond)?;
+        let stamp = segment.options.timestamps.map(|stamps| stamps.value);
+        if let Some(value) = stamp {
+            self.clock.observe(seen.at, value);
+        }
+        let heard = self.heard.when_sent(seen.at, segment, start, distance)?;
+        let by_clock = stamp.and_then(|value| self.clock.waited(seen.at, value, heard.at));
+        // The queues towards the point are not known without a clock, those on the way back never.
+        let waited = by_clock.map_or_else(
+            || Waited {
+                time: seen.at.saturating_since(heard.at).saturating_sub(distance),
+                exact_to: distance / 2,
+            },
+            |one| Waited { exact_to: one.exact_to + distance / 4, ..one },
+        );
+        Some((heard, waited))
+    }
+
+    /// The phase of the sender. A distant one has not heard the acknowledgments that are under way, and continues a
+    /// repair until it sends new data.
+    pub(super) fn phase_as_heard(&self, heard: Option<(Passed, Waited)>) -> SenderPhase {
+        match (heard, self.ended) {
+            (Some(_), _) if self.phase != SenderPhase::Open => self.phase,
+            (Some((heard, _)), Some(ended)) if heard.at < ended.at => ended.phase,
+            (Some(_), _) => self.repairing,
+            (None, _) => self.phase,
         }
     }
 
@@ -50,18 +90,9 @@ impl HalfConnection {
         }
     }
 
-    /// The evidence where the sender is this `distance` away, and had `heard` this when it sent.
-    fn evidence_as_heard(
-        &self,
-        at_point: Evidence,
-        at: Instant,
-        again: Span,
-        heard: Passed,
-        distance: Duration,
-    ) -> Evidence {
-        let waited = at.saturating_since(heard.at).saturating_sub(distance);
-        // The path's queues lengthen the round trip: an answer may take half of it more.
-        let prompted = waited <= REACTION + distance / 2;
+    /// The evidence where the sender is far away, had `heard` this when it sent, and `waited` then.
+    fn evidence_as_heard(&self, at_point: Evidence, again: Span, heard: Passed, waited: Waited) -> Evidence {
+        let prompted = waited.time <= REACTION + waited.exact_to;
         let head = again.start <= heard.snd_una;
         Evidence {
             prompted,
@@ -70,7 +101,7 @@ impl HalfConnection {
             duplicates: heard.duplicates,
             sacked_above: heard.sacked,
             sack_news: heard.sack_news,
-            overdue: waited >= LEAST_TIMER && !prompted,
+            overdue: waited.time >= LEAST_TIMER && !prompted,
             ..at_point
         }
     }
@@ -103,8 +134,8 @@ impl HalfConnection {
     }
 }
 
-/// How soon after an arrival a sender has reacted to it, if it reacts at all: kernels take some
-/// microseconds, and a driver in between may add some hundred.
+/// Maximum time from an arrival to the sender's reaction: kernels take some microseconds, and a driver in between may
+/// add some hundred.
 const REACTION: Duration = Duration::from_millis(1);
 /// A timer is not shorter, whatever the round trip: Linux has 200 ms (TCP_RTO_MIN), a fifth less as in `rtt.rs`.
 const LEAST_TIMER: Duration = Duration::from_millis(160);

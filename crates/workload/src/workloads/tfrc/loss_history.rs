@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use units::{Duration, Instant};
 
-/// What has arrived, and what has not.
+/// Packets that have arrived, and losses.
 #[derive(Debug, Default)]
 pub(super) struct LossHistory {
     /// The highest number that arrived, and when.
@@ -98,7 +98,7 @@ impl LossHistory {
         Some(if is_first { NewEvent::First } else { NewEvent::Next })
     }
 
-    /// A closed interval, by its number of packets: also the one that §6.3.1 puts before the first loss event.
+    /// A closed interval, by its number of packets: also the interval that §6.3.1 puts before the first loss event.
     pub fn push(&mut self, length: f64) {
         self.intervals.push_front(length.max(1.0));
         self.intervals.truncate(WEIGHTS.len());
@@ -124,7 +124,7 @@ impl LossHistory {
 }
 
 impl Missing {
-    /// When it would have arrived, between its neighbours (§5.2).
+    /// Time at which it would have arrived, between its neighbours (§5.2).
     fn time(&self) -> Instant {
         let part = (self.number - self.before.0) as f64 / (self.after.0 - self.before.0) as f64;
         self.before.1 + (self.after.1 - self.before.1).mul_f64(part)

@@ -5,12 +5,12 @@ use units::{Bytes, Duration, Instant};
 use super::equation;
 use super::loss_history::{LossHistory, NewEvent};
 
-/// What the receiver tells the sender (§3.2.2).
+/// Feedback of the receiver (§3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Feedback {
-    /// When the last packet that had arrived was sent.
+    /// Time at which the last packet that had arrived was sent.
     pub echo: Instant,
-    /// How long the receiver has had it.
+    /// Time since its arrival at the receiver.
     pub delay: Duration,
     /// Bytes a second that arrived since the last feedback.
     pub receive_rate: f64,
@@ -18,10 +18,10 @@ pub(super) struct Feedback {
     pub loss_event_rate: f64,
 }
 
-/// What a packet carries for the receiver (§3.2.1).
+/// Header fields of a packet for the receiver (§3.2.1).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
-    /// When it was sent.
+    /// Time of transmission.
     pub sent: Instant,
     /// The round trip as the sender knows it; zero before it knows one.
     pub rtt: Duration,
@@ -37,7 +37,7 @@ pub(super) struct Receiver {
     since: Instant,
     received: Bytes,
     receive_rate: f64,
-    /// When the feedback timer runs out (§6.2).
+    /// Time at which the feedback timer runs out (§6.2).
     timer: Instant,
 }
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant};
 
-use super::Parameters;
 use super::equation;
+use super::parameters::Parameters;
 use super::receiver::Feedback;
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Sender {
     loss_event_rate: f64,
     /// Receive rates of the last two round trips (§4.3).
     receive_rates: VecDeque<(Instant, f64)>,
-    /// When slow start doubled last.
+    /// Time at which slow start doubled last.
     doubled: Instant,
     nofeedback: Instant,
     next: Instant,
@@ -129,8 +129,8 @@ impl Sender {
         self.receive_rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
     }
 
-    /// What the equation allows. Of small packets it is that of a TCP with full segments, less what headers take (RFC
-    /// 4828 §4).
+    /// Rate that the equation allows. For small packets it is that of a TCP with full segments, less the headers' share
+    /// (RFC 4828 §4).
     fn equation(&self) -> f64 {
         let Parameters { packet, small_packets, .. } = self.parameters;
         let rate = equation::rate(self.parameters.segment().0 as f64, self.rtt(), self.loss_event_rate);

@@ -1,0 +1,101 @@
+//! Congestion controls that are classes of Python.
+//!
+//! [`supply`] gives each flow of a specification whose congestion control is a program the class that runs it.
+//! `control.rs` passes events to an object, and reads its windows; `events.rs` has the events as Python sees them.
+//! `python/lasthop/congestion/` compiles a program, words its mistakes, and ends a call that takes for ever.
+
+mod control;
+mod events;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use pyo3::prelude::*;
+use sim::Spec;
+use tcp::congestion::Program;
+
+use control::{Class, PythonControl};
+pub(crate) use events::{Ack, Congestion, Sent};
+
+use crate::error::Failure;
+
+/// What the programs of one run share: the first mistake of any of them, and the count of calls that the watch reads.
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    mistake: Mutex<Option<PyErr>>,
+    watch: Option<Py<PyAny>>,
+    /// Number of calls that have begun or ended: odd during a call.
+    calls: AtomicU64,
+}
+
+impl Programs {
+    fn watched(watch: Py<PyAny>) -> Self {
+        Self { mistake: Mutex::default(), watch: Some(watch), calls: AtomicU64::new(0) }
+    }
+
+    /// Fails with the mistake of a program, if one has made any.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.mistake.lock().expect("no holder panics").take().map_or(Ok(()), |mistake| Err(mistake.into()))
+    }
+
+    fn fail(&self, mistake: PyErr) {
+        self.mistake.lock().expect("no holder panics").get_or_insert(mistake);
+    }
+
+    /// Counts the beginning or the end of a call.
+    fn count(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The watch over calls that take for ever.
+    fn watch(&self) -> Option<&Py<PyAny>> {
+        self.watch.as_ref()
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch.take() {
+            // A watch that was not stopped ends with the interpreter: it is a daemon thread.
+            Python::attach(|py| drop(watch.call_method0(py, "stop")));
+        }
+    }
+}
+
+/// Compiles the programs of `spec` and makes its flows run them.
+///
+/// # Errors
+/// A program that cannot be compiled, or whose class lacks a method: `InputError` with file and line.
+pub(crate) fn supply(spec: &mut Spec) -> Result<Arc<Programs>, Failure> {
+    let ends = spec.flows.iter_mut().flat_map(|flow| [&mut flow.sender, &mut flow.receiver]);
+    let ends: Vec<_> = ends.filter(|end| end.congestion.id() == PYTHON).collect();
+    if ends.is_empty() {
+        return Ok(Arc::default());
+    }
+    Python::attach(|py| {
+        let watch = py.import("lasthop.congestion.watch")?.getattr("Watch")?.call0()?;
+        let programs = Arc::new(Programs::watched(watch.unbind()));
+        let mut known: Vec<(Program, Arc<Class>)> = Vec::new();
+        for end in ends {
+            let program = program_of(&end.congestion);
+            let class = match known.iter().find(|(other, _)| *other == program) {
+                Some((_, class)) => Arc::clone(class),
+                None => Arc::new(Class::compiled(py, &program)?),
+            };
+            known.push((program, Arc::clone(&class)));
+            let programs = Arc::clone(&programs);
+            Arc::make_mut(end)
+                .congestion
+                .supply(move || Box::new(PythonControl::new(Arc::clone(&class), Arc::clone(&programs))));
+        }
+        Ok(programs)
+    })
+}
+
+fn program_of(choice: &registry::Choice<dyn tcp::congestion::CongestionControl>) -> Program {
+    let parameters = serde_json::Value::Object(choice.parameters().clone());
+    serde_json::from_value(parameters).expect("they were read when the profile was")
+}
+
+/// The entry's name.
+const PYTHON: &str = "python";

@@ -1,0 +1,97 @@
+//! The times between losses, in which a window grows.
+
+use super::rounds::Round;
+use super::{Growth, mean, median};
+
+/// Runs of round trips without repairs, in order. The first holds slow start.
+pub(super) struct Epochs<'a> {
+    runs: Vec<&'a [Round]>,
+    rounds: &'a [Round],
+}
+
+/// The growth from one reduction to the next.
+struct Climb {
+    decrease: f64,
+    reached: [f64; 3],
+    bytes_per_round: f64,
+    parts_per_round: f64,
+    rounds: f64,
+}
+
+impl<'a> Epochs<'a> {
+    pub(super) fn of(rounds: &'a [Round]) -> Self {
+        let runs = rounds.split(|round| round.repairing).filter(|run| run.len() >= SHORTEST_RUN);
+        Self { runs: runs.collect(), rounds }
+    }
+
+    pub(super) const fn reductions(&self) -> usize {
+        self.runs.len().saturating_sub(1)
+    }
+
+    /// The round trips after slow start: after the first loss or, without losses, from where the window ceases to grow
+    /// by a third in three round trips.
+    pub(super) fn after_start(&self) -> usize {
+        let rounds = self.rounds;
+        let grows = |place: &usize| rounds[place + 3].flight >= rounds[*place].flight * 4.0 / 3.0;
+        let loss = rounds.iter().position(|round| round.repairing);
+        loss.unwrap_or_else(|| (0..rounds.len() - 3).find(|place| !grows(place)).unwrap_or(0))
+    }
+
+    /// The growth after each reduction that a next loss ended.
+    pub(super) fn growth(&self, segment: f64) -> Option<Growth> {
+        let ended_by_loss = self.rounds.last().is_some_and(|round| round.repairing);
+        let complete = self.runs.len() - usize::from(!ended_by_loss && self.runs.len() > 1);
+        let pairs = self.runs[..complete].windows(2);
+        let climbs: Vec<_> = pairs.filter_map(|pair| Climb::of(pair[0], pair[1])).collect();
+        if climbs.is_empty() {
+            return None;
+        }
+        let middle = |number: fn(&Climb) -> f64| median(climbs.iter().map(number).collect());
+        let decrease = middle(|climb| climb.decrease);
+        Some(Growth {
+            decrease,
+            decrease_spread: mean(climbs.iter().map(|climb| (climb.decrease - decrease).abs())),
+            reached: [0, 1, 2].map(|place| median(climbs.iter().map(|climb| climb.reached[place]).collect())),
+            segments_per_round: middle(|climb| climb.bytes_per_round) / segment,
+            parts_per_round: middle(|climb| climb.parts_per_round),
+            rounds: middle(|climb| climb.rounds),
+        })
+    }
+}
+
+impl Climb {
+    /// The growth in a run after that in the run `before`; `None` if the window did not grow.
+    fn of(before: &[Round], run: &[Round]) -> Option<Self> {
+        // The last round trip of a repair may reach into the first one after it.
+        let (first, last) = (run.get(1)?, run.last()?);
+        let top = highest(&run[run.len() - LAST_ROUNDS..]);
+        let height = top - first.flight;
+        if height <= 0.0 {
+            return None;
+        }
+        let length = last.at.saturating_since(first.at).as_secs_f64();
+        let at_part = |part: f64| {
+            let passed = |round: &&Round| round.at.saturating_since(first.at).as_secs_f64() <= part * length;
+            let reached =
+                run[1..].iter().take_while(passed).last().map_or(first.flight, |round| round.flight);
+            (reached - first.flight) / height
+        };
+        let rounds = (run.len() - 2) as f64;
+        Some(Self {
+            decrease: first.flight / highest(&before[before.len() - LAST_ROUNDS..]),
+            reached: [0.25, 0.5, 0.75].map(at_part),
+            bytes_per_round: height / rounds,
+            parts_per_round: height / rounds / first.flight,
+            rounds,
+        })
+    }
+}
+
+fn highest(rounds: &[Round]) -> f64 {
+    rounds.iter().map(|round| round.flight).fold(0.0, f64::max)
+}
+
+/// In a shorter run the growth cannot be seen.
+const SHORTEST_RUN: usize = 4;
+/// The loss that ends a run is noticed a round trip after the window was largest.
+const LAST_ROUNDS: usize = 3;

@@ -1,0 +1,83 @@
+"""The congestion control of a captured sender, named by the shape of its window."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lasthop
+from lasthop.analysis import analyze_to_folder
+from lasthop.congestion_control import FEATURES, SIGNATURES, UNKNOWN, of_sender
+
+SCENARIO = """
+name = "transfer"
+stop = "60 s"
+hosts = {{ server = {{ profile = "{profile}" }}, client = {{ profile = "linux-6"{client} }} }}
+flows = [{{ name = "bulk", from = "server", to = "client", until = "60 s" }}]
+[[links]]
+name = "path"
+between = ["server", "client"]
+down = {{ rate = "15 Mbit/s", propagation = "30 ms", queue = {{ limit = "75 packets" }} }}
+up = {{ rate = "15 Mbit/s", propagation = "30 ms" }}
+[record]
+captures = ["server", "client"]
+tables = []
+"""
+
+
+def captured(folder: Path, profile: str, client: str = "") -> Mapping[str, Path]:
+    """Run a transfer over a path over which nothing was learnt; return its captures."""
+    file = folder / "transfer.toml"
+    file.write_text(SCENARIO.format(profile=profile, client=client))
+    return lasthop.run_to_folder(lasthop.load_scenario(file), folder / "out").captures
+
+
+def told(capture: Path) -> dict[str, Any]:
+    """Return the statement on the sender of a capture's one connection."""
+    (connection,) = lasthop.analyze(capture).connections
+    return dict(connection["senders"][connection["bulk_sender"]]["congestion_control"])
+
+
+@pytest.mark.parametrize(
+    ("profile", "control"), [("linux-6", "cubic"), ("bic", "bic"), ("linux-6-bbr", "bbr"), ("hybla", "hybla")]
+)
+def test_a_control_is_named_by_its_window(profile: str, control: str, tmp_path: Path) -> None:
+    found = told(captured(tmp_path, profile)["server"])
+    assert found["name"] == control
+    assert found["probability"] > 0.5
+
+
+def test_at_the_receiver_nothing_is_named(tmp_path: Path) -> None:
+    found = told(captured(tmp_path, "linux-6")["client"])
+    assert (found["name"], found["probability"]) == (UNKNOWN, 0.0)
+
+
+def test_a_full_window_of_the_peer_hides_the_control(tmp_path: Path) -> None:
+    small = ', tcp = { window = { fixed = { size = "32 KiB" } } }'
+    found = told(captured(tmp_path, "linux-6", small)["server"])
+    assert found["name"] == UNKNOWN
+    assert "window was full" in found["reason"]
+
+
+def test_a_short_connection_shows_nothing() -> None:
+    assert of_sender(None, "sender").control == UNKNOWN
+
+
+def test_explain_states_the_control(tmp_path: Path) -> None:
+    capture = captured(tmp_path, "linux-6-bbr")["server"]
+    (found,) = lasthop.explain(analyze_to_folder(capture, tmp_path / "r"))
+    assert any("congestion control probably bbr" in fact for fact in found.facts)
+
+
+def test_every_known_control_has_runs_over_every_path() -> None:
+    with SIGNATURES.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert set(rows[0]) == {"control", "path", *FEATURES}
+    controls, paths = {row["control"] for row in rows}, {row["path"] for row in rows}
+    assert len(controls) == 15
+    assert len(paths) == 5
+    assert {(row["control"], row["path"]) for row in rows} == {(one, path) for one in controls for path in paths}

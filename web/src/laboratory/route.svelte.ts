@@ -1,0 +1,22 @@
+// The address of the page: `#/part/part?key=value`. Every page has one that can be kept.
+
+function read(): { parts: string[]; query: URLSearchParams } {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  return { parts: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query ?? "") };
+}
+
+export const route = $state({ now: read() });
+
+window.addEventListener("hashchange", () => (route.now = read()));
+
+/** The address of a page. */
+export function address(parts: string[], query: Record<string, string[]> = {}): string {
+  const words = Object.entries(query).flatMap(([key, values]) =>
+    values.map((value) => `${key}=${encodeURIComponent(value)}`),
+  );
+  return `#/${parts.map(encodeURIComponent).join("/")}${words.length ? `?${words.join("&")}` : ""}`;
+}
+
+export function go(parts: string[], query: Record<string, string[]> = {}): void {
+  location.hash = address(parts, query);
+}
