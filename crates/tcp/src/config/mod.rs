@@ -5,7 +5,6 @@ mod plain;
 
 use registry::{Choice, Entry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use units::Bytes;
 use units::text::REMEDY;
@@ -20,7 +19,7 @@ use crate::send_buffer::SendBuffer;
 use crate::spurious::Spurious;
 use crate::window::{Over, Window};
 
-pub use plain::{Formula, InitialWindow, Plain, RoundTrip};
+pub use plain::{InitialWindow, Plain, RoundTrip};
 
 /// Makes [`Config`] and all that goes over every axis out of one list of them.
 macro_rules! axes {

@@ -85,6 +85,14 @@ fn the_packet_is_found_after_the_header_of_every_known_link_type() {
 }
 
 #[test]
+fn a_radiotap_header_that_is_shorter_than_its_first_word_is_cut_off() {
+    for length in 0..4 {
+        let frame = [0, 0, length, 0];
+        assert_eq!(Unpacker::default().unpack(LinkType::RADIOTAP, &frame), Err(NotIp::CutOff), "{length}");
+    }
+}
+
+#[test]
 fn the_packet_is_found_inside_every_known_tunnel() {
     let inner = packet();
     let frame = ethernet(0x0800, &inner);

@@ -7,22 +7,23 @@ use super::{NotIp, ether};
 pub(super) fn radiotap(bytes: &[u8]) -> Result<&[u8], NotIp> {
     let [0, _, low, high, ..] = bytes else { return Err(NotIp::CutOff) };
     let len = usize::from(u16::from_le_bytes([*low, *high]));
-    let header = bytes.get(..len).ok_or(NotIp::CutOff)?;
-    frame(&bytes[len..], radio_flags(header) & PADDED != 0)
+    let (header, rest) = bytes.split_at_checked(len).ok_or(NotIp::CutOff)?;
+    let fields = header.get(4..).ok_or(NotIp::CutOff)?;
+    frame(rest, radio_flags(fields) & PADDED != 0)
 }
 
-/// The field "flags", or 0 where the header has none.
-fn radio_flags(header: &[u8]) -> u8 {
-    let words =
-        header[4..].chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+/// The field "flags", or 0 where the header has none. `fields` is what follows the version and the length.
+fn radio_flags(fields: &[u8]) -> u8 {
+    let words = fields.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
     let count = words.clone().take_while(|word| word & ANOTHER_WORD != 0).count() + 1;
     let present = words.clone().next().unwrap_or(0);
     if present & FLAGS == 0 {
         return 0;
     }
-    let begins = 4 + 4 * count;
-    let place = if present & TIMER == 0 { begins } else { begins.next_multiple_of(8) + 8 };
-    header.get(place).copied().unwrap_or(0)
+    let begins = 4 * count;
+    // The timer is aligned to eight bytes of the whole header, four of which precede the fields.
+    let place = if present & TIMER == 0 { begins } else { (begins + 4).next_multiple_of(8) + 4 };
+    fields.get(place).copied().unwrap_or(0)
 }
 
 /// The IP packet of a data frame (IEEE 802.11 §9.2.3); `padded` if its header is filled up to four bytes.
