@@ -6,6 +6,7 @@ With LASTHOP_PICTURES set to a folder, the pictures of the documents are written
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from lasthop.doctor import checks
 OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
 
 PICTURES = os.environ.get("LASTHOP_PICTURES")
+ROOT = Path(__file__).parent.parent
+LESSON_IN_THE_DOCS = re.compile(r"```markdown\n(\+\+\+\n.*?)```", re.DOTALL)
 
 
 @pytest.fixture
@@ -140,6 +143,19 @@ def test_a_sweep_fills_its_rows_and_is_kept(page: Page, folder: Path) -> None:
     page.wait("document.querySelectorAll('.chart .bar').length === 3")
     show(page, "sweep")
     assert (folder / "quickstart-sweep" / "sweep.json").is_file()
+    page.value("document.querySelector('a[aria-label=\"Open a run of 20 packets\"]').click()")
+    page.wait("document.querySelector('.viewer')?.dataset.ready", 60.0)
+    case = "quickstart-sweep/cases/20-packets-seed-1"
+    assert page.value("decodeURIComponent(location.hash)") == f"#/run/{case}"
+    assert (folder / case / "packets.parquet").is_file()
+    # "Back" leads to the sweep, whose address without the case runs nothing; a bar opens a run as well.
+    page.value("history.back()")
+    page.wait("document.querySelectorAll('.chart .bar').length === 3")
+    assert page.value("decodeURIComponent(location.hash)") == "#/sweep/quickstart-sweep"
+    page.value("document.querySelector('.chart a').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+    page.wait("decodeURIComponent(location.hash) === '#/run/quickstart-sweep/cases/7-packets-seed-1'", 60.0)
+    go(page, "#/sweep/quickstart-sweep?case=9%20packets")
+    page.wait("document.querySelector('.fault')?.textContent.includes(\"there is no case '9 packets'\")")
 
 
 def test_a_sweep_is_stopped_and_continues_after_the_page_was_left(page: Page, folder: Path) -> None:
@@ -188,6 +204,14 @@ def test_a_capture_is_dropped_and_seen(page: Page, folder: Path) -> None:
     page.wait("document.querySelector('.viewer')?.dataset.segments || document.querySelector('.viewer')?.dataset.ready")
     assert "capture-server-analysis" in page.value("location.hash")
     show(page, "capture")
+    assert "No player: a capture of one end" in page.text()
+    (folder / "mobile.pcapng").write_bytes((folder / "quickstart" / "capture-mobile.pcapng").read_bytes())
+    page.click("Captures")
+    for name in ("capture-server.pcapng", "mobile.pcapng"):
+        page.wait(f"document.querySelector('input[value=\"{name}\"]')")
+        page.value(f"document.querySelector('input[value=\"{name}\"]').click()")
+    page.click("Join 2")
+    page.wait("location.hash.includes('capture-server-joined') && document.querySelector('.player')", 60.0)
     noise = folder / "noise.pcap"
     noise.write_bytes(b"no capture at all")
     page.click("Captures")
@@ -242,11 +266,15 @@ def test_a_study_is_run_and_a_row_opens_its_run(page: Page) -> None:
     page.value("document.querySelector('.scatter .point').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
     page.wait("document.querySelector('.viewer')?.dataset.ready", 60.0)
     assert page.value("location.hash").startswith("#/run/sarolahti2000%2Fcases%2F")
+    page.value("history.back()")
+    page.wait("document.querySelectorAll('.study a').length > 3")
 
 
 def test_the_diagrams_go_to_a_segment_and_take_the_keys_of_wireshark(page: Page) -> None:
     run_quickstart(page)
     assert "Congestion of download" in page.text()
+    assert "Throughput of download, over the last" in page.text()
+    page.wait("document.body.innerText.includes('Sequence of packets between server, mobile')")
     assert "Not recorded: pacing rate, bandwidth estimate" in page.text()
     page.fill(".goto input", "200")
     page.click("Go")
@@ -259,11 +287,103 @@ def test_the_diagrams_go_to_a_segment_and_take_the_keys_of_wireshark(page: Page)
     page.press("g")
     assert page.value("document.activeElement === document.querySelector('.goto input')")
     page.value("document.querySelector('figure.panel').focus()")
+    page.press("2")
     page.press("5")
     page.press("0")
     time.sleep(0.5)
     page.value("[...document.querySelectorAll('figure.panel')][1].scrollIntoView()")
     show(page, "congestion", "figure.panel:nth-of-type(2)")
+    page.fill(".goto input", "94")
+    page.click("Go")
+    time.sleep(0.5)
+    show(page, "sequence", "figure.panel:last-of-type")
+
+
+def test_page_up_and_down_show_another_flow(page: Page) -> None:
+    go(page, "#/scenario/library/teach-cubic-bbr")
+    page.click("Run teach-cubic-bbr")
+    page.click("See it")
+    page.wait("document.querySelector('.viewer')?.dataset.ready")
+    first = page.value("document.querySelector('.panel figcaption').textContent")
+    page.value("document.querySelector('figure.panel').focus()")
+    page.press("PageDown", 34)
+    page.wait(f"document.querySelector('.panel figcaption').textContent !== {first!r}")
+    page.press("PageUp", 33)
+    page.wait(f"document.querySelector('.panel figcaption').textContent === {first!r}")
+
+
+def test_a_run_is_saved_as_one_file(page: Page, tmp_path: Path) -> None:
+    run_quickstart(page)
+    page.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    page.click("Save as one file")
+    until = time.monotonic() + 30
+    while not (saved := list(tmp_path.glob("*.html"))):
+        assert time.monotonic() < until, "nothing was saved"
+        time.sleep(0.1)
+    assert '"format":"lasthop report 1"' in saved[0].read_text(encoding="utf-8")
+
+
+def test_a_record_that_is_missing_is_named(page: Page) -> None:
+    page.click("quickstart")
+    page.wait("document.querySelector('.text textarea')?.value")
+    text = page.value("document.querySelector('.text textarea').value")
+    page.fill(".text textarea", text.partition("[record]")[0] + '[record]\ntables = ["segments"]\n')
+    page.click("Run quickstart")
+    page.click("See it")
+    page.wait("document.querySelector('.viewer')?.dataset.ready")
+    for table in ("tcp", "packets", "queue"):
+        assert f'in the table "{table}"' in page.text()
+
+
+def test_a_new_user_compares_two_tcps_over_lte(page: Page, folder: Path) -> None:
+    """From the first page to a comparison over a last hop of the library, as docs/recipes/first-comparison.md has it."""
+    page.fill("input[type=search]", "lte")
+    page.wait("[...document.querySelectorAll('.cards a')].some((each) => each.textContent === 'lte')")
+    show(page, "lte-find")
+    page.click("lte", of=".cards a")
+    page.wait("document.querySelector('.text textarea')?.value.includes('preset = \"lte\"')")
+    page.fill(".actions input", "cubic")
+    show(page, "lte-begin")
+    page.click("Run cubic")
+    page.wait("document.querySelector('.job[aria-label=\"Job cubic\"][data-state=done]')", 60.0)
+    page.value("document.querySelectorAll('.form details.group').forEach((each) => (each.open = true))")
+    page.fill("#field-hosts-server-profile", "linux-6-bbr")
+    page.wait("document.querySelector('.text textarea').value.includes('linux-6-bbr')")
+    page.fill(".actions input", "bbr")
+    page.click("Run bbr")
+    page.wait("document.querySelector('.job[aria-label=\"Job bbr\"][data-state=done]')", 60.0)
+    show(page, "lte-run", ".run")
+    page.click("Results")
+    for name in ("cubic", "bbr"):
+        page.wait(f"document.querySelector('input[value={name}]')")
+        page.value(f"document.querySelector('input[value={name}]').click()")
+    show(page, "lte-results")
+    page.click("Compare 2")
+    page.wait("document.querySelector('.viewer')?.dataset.ready")
+    rows = page.value("[...document.querySelectorAll('.differences tbody tr')].map((row) => row.innerText)")
+    assert any("throughput" in row for row in rows)
+    show(page, "lte-compare")
+    assert {"cubic.toml", "bbr.toml"} <= {path.name for path in folder.iterdir()}
+
+
+def test_a_teacher_adds_a_lesson(page: Page, folder: Path) -> None:
+    """The lesson of docs/recipes/laboratory.md, copied from the page into a folder."""
+    text = LESSON_IN_THE_DOCS.search((ROOT / "docs/recipes/laboratory.md").read_text(encoding="utf-8"))
+    assert text is not None
+    own = folder / "lessons" / "two-queues"
+    own.mkdir(parents=True)
+    (own / "lesson.md").write_text(text[1].replace("measure =", "meassure ="), encoding="utf-8")
+    page.click("Lessons")
+    page.wait("document.querySelector('.cards .fault')?.textContent.includes('questions.meassure')")
+    show(page, "lesson-error")
+    (own / "lesson.md").write_text(text[1], encoding="utf-8")
+    page.command("Page.reload")
+    page.click("Two queues")
+    page.fill(".questions input", "55")
+    page.click("Let the run answer")
+    page.wait("document.querySelector('.answer strong')")
+    assert "as you expected" in page.text()
+    show(page, "lesson-own")
 
 
 def test_a_lesson_is_done(page: Page) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
 import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -48,6 +51,17 @@ NAMELESS = """
   .map((each) => each.outerHTML)
 """
 """Script for the page: its controls without a name."""
+
+
+KEPT_SWEEP = """
+new Promise((resolve) => {
+  indexedDB.open("lasthop").onsuccess = ({ target }) => {
+    const store = target.result.transaction("entries").objectStore("entries");
+    store.get("lossy-path-sweep").onsuccess = (found) => resolve(found.target.result);
+  };
+})
+"""
+"""Script for the page: the sweep that it keeps."""
 
 
 def run(scenario: Path, seed: int, folder: Path, *more: str) -> dict[str, Any]:
@@ -206,6 +220,110 @@ def test_runs_are_compared(page: Page) -> None:
     rows = page.value("[...document.querySelectorAll('.differences tbody tr')].map((row) => row.innerText)")
     assert any("retransmissions" in row for row in rows)
     show(page, "-compare")
+
+
+def test_a_comparison_is_that_of_the_command(page: Page, lasthop: Lasthop, tmp_path: Path) -> None:
+    folders = [tmp_path / str(seed) for seed in SEEDS]
+    for seed, folder in zip(SEEDS, folders, strict=True):
+        assert lasthop("run", "teach-cubic-bbr", "--seed", seed, "--out", folder).status == 0
+        start(page, "teach-cubic-bbr", seed)
+        page.wait("document.querySelector('.job[data-state=done]')", 120)
+    names = [f"teach-cubic-bbr-seed-{seed}" for seed in SEEDS]
+    go(page, f"#/compare?run={'&run='.join(names)}")
+    page.wait("document.querySelectorAll('.differences tbody tr').length > 3")
+    page.value("document.querySelector('label:has(+ .wide) input').click()")
+    rows = page.value("[...document.querySelectorAll('.differences tbody tr')].map((row) => row.cells[0].textContent)")
+    expected = lasthop("compare", *folders, "--json").json["differences"]
+    assert rows == [row["of"] for row in expected]
+    assert "all flows" in rows
+
+
+def test_a_sweep_has_the_numbers_of_the_command_and_a_case_opens_its_run(page: Page, lasthop: Lasthop) -> None:
+    key, values = "links.lasthop.down.queue.limit", ["7 packets", "20 packets"]
+    go(page, "#/scenario/library/lossy-path")
+    page.wait("document.querySelector('h1')?.textContent === 'lossy-path' && document.querySelector('textarea')?.value")
+    page.click("Sweep")
+    page.fill(".sweep .key", key)
+    page.fill(".sweep .values", ", ".join(values))
+    page.fill(".sweep input[type=number]", "3")
+    page.click("Sweep lossy-path")
+    page.wait("document.querySelectorAll('.job tbody tr').length === 2", 120)
+    page.wait("document.querySelector('.job[data-state=done]')")
+    show(page, "-sweep")
+    page.click("See it")
+    page.wait("document.querySelectorAll('.chart .bar').length === 2")
+    ended = lasthop("run", "lossy-path", "--sweep", f"{key}={','.join(values)}", "--replications", "3", "--json")
+    kept = page.value(KEPT_SWEEP)
+    for place, case in enumerate(ended.json["cases"]):
+        runs = kept["runs"][3 * place : 3 * place + 3]
+        assert set(runs[0]) == set(case["measures"])
+        for name, spread in case["measures"].items():
+            found = [each[name] for each in runs]
+            assert (min(found), max(found)) == pytest.approx((spread["minimum"], spread["maximum"]), rel=1e-12)
+    page.value("document.querySelector('a[aria-label=\"Open a run of 20 packets\"]').click()")
+    page.wait("document.querySelector('.viewer')?.dataset.ready", 120)
+    assert page.value("decodeURIComponent(location.hash)") == "#/run/lossy-path-sweep/20 packets"
+    page.value("history.back()")
+    page.wait("document.querySelectorAll('.chart .bar').length === 2")
+
+
+def test_a_sweep_is_stopped_and_continues_after_the_page_was_left(page: Page) -> None:
+    go(page, "#/scenario/library/quickstart")
+    page.wait("document.querySelector('h1')?.textContent === 'quickstart' && document.querySelector('textarea')?.value")
+    page.click("Sweep")
+    page.fill(".sweep .key", "flows.download.bytes")
+    page.fill(".sweep .values", "2 MB, 4 MB")
+    page.fill(".sweep input[type=number]", "40")
+    page.click("Sweep quickstart")
+    page.wait("Number(document.querySelector('.job progress')?.value) > 0", 60)
+    page.click("Stop")
+    page.wait("document.querySelector('.job .state')?.textContent === 'stopped'")
+    page.command("Page.reload")
+    go(page, "#/results")
+    page.wait("document.body.innerText.includes('of 80 runs done')")
+    page.click("Continue")
+    page.wait("document.querySelector('.job[data-state=done]')", 300)
+    assert page.value("document.querySelectorAll('.job tbody tr').length") == 2
+
+
+def test_a_sweep_over_a_value_that_is_none_is_refused_before_it_runs(page: Page) -> None:
+    go(page, "#/scenarios")
+    go(page, "#/scenario/library/quickstart")
+    page.wait("document.querySelector('h1')?.textContent === 'quickstart' && document.querySelector('textarea')?.value")
+    page.click("Sweep")
+    page.fill(".sweep .key", "links.lasthop.down.queue.limit")
+    page.fill(".sweep .values", "7 packets, 20 parcels")
+    page.click("Sweep quickstart")
+    page.wait("document.querySelector('.job[data-state=failed] .fault code')")
+    assert page.value("document.querySelectorAll('.job tbody tr').length") == 0
+
+
+def test_a_run_is_shared_as_the_page_of_the_report(page: Page, lasthop: Lasthop, tmp_path: Path) -> None:
+    start(page, "quickstart", 7)
+    see(page)
+    page.wait("document.querySelector('.viewer')?.dataset.ready")
+    page.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    page.click("Save as one file")
+    until = time.monotonic() + 30
+    while not (saved := list(tmp_path.glob("*.html"))):
+        assert time.monotonic() < until, "nothing was saved"
+        time.sleep(0.1)
+    assert lasthop("run", "quickstart", "--seed", 7, "--out", tmp_path / "command").status == 0
+    assert lasthop("report", tmp_path / "command", "--out", tmp_path / "other" / "report.page").status == 0
+    ours, theirs = (data_of(path) for path in (saved[0], tmp_path / "other" / "report.page"))
+    assert ours[1] == theirs[1]
+    for run in (ours[0]["runs"][0], theirs[0]["runs"][0]):
+        run["tables"] = sorted(run["tables"])
+        del run["folder"]
+    assert ours[0] == theirs[0]
+
+
+def data_of(file: Path) -> tuple[Any, bytes]:
+    """Return the index of a report's page, and its columns."""
+    text = file.read_text(encoding="utf-8")
+    found = {part: re.search(rf'id="{part}">(.*?)</script>', text, re.DOTALL) for part in ("index", "columns")}
+    index, columns = (match[1] for match in found.values() if match)
+    return json.loads(index), zlib.decompress(base64.b64decode(columns))
 
 
 def test_a_lesson_is_done(page: Page) -> None:

@@ -147,7 +147,7 @@ function once<Value>(compute: () => Value): () => Value {
   return () => (known ??= compute());
 }
 
-function isPacked(tree: object): tree is Packed {
+export function isPacked(tree: object): tree is Packed {
   return "at" in tree && "bytes" in tree && "count" in tree && Object.keys(tree).length === 3;
 }
 

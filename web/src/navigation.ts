@@ -16,10 +16,19 @@ const AROUND = { share: 0.02, least: 0.05 };
 
 export const KEYS =
   "Keys, as in Wireshark: + and − zoom, arrows move (with Shift less), 0 shows all, G goes to a segment; " +
-  "1, 4, 5 show round trips, time sequence and congestion. The height follows what is in sight.";
+  "1, 2, 4, 5 show round trips, throughput, time sequence and congestion; Page Up and Page Down another flow. " +
+  "The height follows what is in sight.";
 
 /** Panels by the keys of Wireshark's graphs, with the first words of their titles. */
-const PANELS: Record<string, string> = { "1": "Round trips", "4": "Time sequence", "5": "Congestion" };
+const PANELS: Record<string, string> = {
+  "1": "Round trips",
+  "2": "Throughput",
+  "4": "Time sequence",
+  "5": "Congestion",
+};
+
+/** Steps to another flow. */
+const FLOWS: Record<string, 1 | -1> = { PageDown: 1, PageUp: -1 };
 
 /** The range after a key; null for a key without a meaning for it. */
 export function afterKey(key: string, shift: boolean, from: number, to: number): [number, number] | null {
@@ -54,6 +63,7 @@ export class Navigation {
     private readonly view: HTMLElement,
     private readonly flow: Flow,
     private readonly range: TimeRange,
+    private readonly showNextFlow: (step: 1 | -1) => void,
   ) {}
 
   /** The field, to stand above the diagram. */
@@ -97,6 +107,7 @@ export class Navigation {
     else if (key === "0" || key === "Home") this.range.reset();
     else if (key === "g" || key === "G") this.field.focus();
     else if (key in PANELS) this.show(PANELS[key]);
+    else if (key in FLOWS) this.showNextFlow(FLOWS[key]);
     else return false;
     return true;
   }

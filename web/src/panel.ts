@@ -48,6 +48,8 @@ export interface Painter {
   unit: Unit;
   legend: LegendEntry[];
   right?: RightAxis;
+  /** Names of 0, 1, … on the axis at the left, in place of numbers and their unit. */
+  levels?: string[];
   /** Fields that the records do not have. */
   missing?: string[];
   /** Lowest and highest value between two times. */
@@ -149,6 +151,24 @@ export class Panel {
     return scaleOf(this.painter.unit, this.limits()[1]);
   }
 
+  private leftAxis(): uPlot.Axis {
+    return {
+      size: 64,
+      font: FONT,
+      grid: GRID,
+      ticks: GRID,
+      label: () => this.scale().name,
+      labelFont: FONT,
+      labelSize: 16,
+      values: (_, splits) => splits.map((value) => number(value / this.scale().divisor)),
+    };
+  }
+
+  private namedAxis(levels: string[]): uPlot.Axis {
+    const splits = () => levels.map((_, level) => level);
+    return { size: 80, font: FONT, grid: { show: false }, ticks: { show: false }, splits, values: () => levels };
+  }
+
   private rightAxis(): uPlot.Axis[] {
     const { right } = this.painter;
     if (!right) return [];
@@ -193,16 +213,7 @@ export class Panel {
       },
       axes: [
         { size: 28, font: FONT, grid: GRID, ticks: GRID, values: (_, splits) => splits.map((at) => `${number(at)} s`) },
-        {
-          size: 64,
-          font: FONT,
-          grid: GRID,
-          ticks: GRID,
-          label: () => this.scale().name,
-          labelFont: FONT,
-          labelSize: 16,
-          values: (_, splits) => splits.map((value) => number(value / this.scale().divisor)),
-        },
+        this.painter.levels ? this.namedAxis(this.painter.levels) : this.leftAxis(),
         ...this.rightAxis(),
       ],
       series: [

@@ -125,7 +125,7 @@ export class TimeSequence implements Painter {
     const verdict = RESENT.find((one) => one.verdict === sent.verdict[row]);
     const what = datagrams
       ? `datagram ${number(sent.start[row])}`
-      : `bytes ${number(sent.start[row])} to ${number(sent.end[row])}`;
+      : `segment ${number(row + 1)}: bytes ${number(sent.start[row])} to ${number(sent.end[row])}`;
     const event = this.eventsAt(sent.time[row]);
     return [`${seconds(sent.time[row])}: ${verdict?.words ?? "sent"}`, what, ...this.wordsOf(sent.why[row]), ...event];
   }

@@ -8,12 +8,14 @@ import { KEYS, Navigation } from "./navigation.ts";
 import { element, type Painter, Panel } from "./panel.ts";
 import { Player } from "./player.ts";
 import { Compared } from "./compared.ts";
+import { Ladder } from "./ladder.ts";
 import { TimeRange } from "./range.ts";
 import { storiesOf } from "./story.ts";
 import { comparison, summaryTables } from "./summary.ts";
+import { Throughput } from "./throughput.ts";
 import { TimeSequence } from "./timeSequence.ts";
 
-const HEIGHTS = { timeSequence: 460, curve: 200 };
+const HEIGHTS = { timeSequence: 460, curve: 200, ladder: 300 };
 
 /** Times to show at first, in seconds. */
 export type Asked = { from?: number; to?: number };
@@ -88,7 +90,7 @@ export class Viewer {
     const panel = (painter: Painter, height: number) => new Panel(this.view, painter, range, height);
     this.view.append(storiesOf(run.flows, this.shown.flow, (place, from, to) => this.showMoment(place, from, to)));
     if (run.crossings) this.addPlayer(run.crossings, flow, range);
-    const navigation = new Navigation(this.view, flow, range);
+    const navigation = new Navigation(this.view, flow, range, (step) => this.showNextFlow(step));
     this.view.append(navigation.form());
     this.panels = [panel(new TimeSequence(flow, run.capture ? "" : undefined), HEIGHTS.timeSequence)];
     navigation.listen(this.view.querySelector<HTMLElement>("figure.panel")!);
@@ -98,7 +100,9 @@ export class Viewer {
     else if (!flow.datagrams) this.view.append(element("p", "hint", lacksWindows(run)));
     if (run.capture && flow.flight.time.length) this.panels.push(panel(new InFlight(flow), HEIGHTS.curve));
     if (flow.roundTrips.time.length) this.panels.push(panel(new RoundTrips(flow), HEIGHTS.curve));
+    if (flow.acks.time.length && !flow.datagrams) this.panels.push(panel(new Throughput(flow), HEIGHTS.curve));
     for (const queue of run.queues) this.panels.push(panel(new QueueLength(queue), HEIGHTS.curve));
+    for (const words of lacking(run)) this.view.append(element("p", "hint", words));
     range.watch(() => this.panels.forEach((one) => one.update()));
     range.watchMoment(() => this.panels.forEach((one) => one.showMoment()));
     this.resize();
@@ -107,7 +111,8 @@ export class Viewer {
   }
 
   /**
-   * Builds the player after the diagrams have been drawn: they are seen first, and it needs the order of all events.
+   * Builds the player and the sequence of packets after the other diagrams have been drawn: those are seen first, and
+   * the player needs the order of all events.
    */
   private addPlayer(crossings: () => Crossings, flow: Flow, range: TimeRange): void {
     const place = element("div", "player-place");
@@ -118,6 +123,10 @@ export class Viewer {
         this.player = new Player(place, crossings(), flow, range);
         this.player.resize(this.view.clientWidth);
         place.classList.remove("player-place");
+        const ladder = new Panel(this.view, new Ladder(crossings()), range, HEIGHTS.ladder);
+        this.panels.push(ladder);
+        ladder.resize(this.view.clientWidth);
+        ladder.update();
       }),
     );
   }
@@ -132,6 +141,15 @@ export class Viewer {
     this.shown = { ...this.shown, flow: this.runs[this.shown.run].flows.findIndex((flow) => flow.name === name) };
     this.show();
     this.view.querySelector("figure")?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Shows the flow after the present one, or before it, and gives its diagram the focus; they go in a circle. */
+  private showNextFlow(step: 1 | -1): void {
+    const count = this.runs[this.shown.run].flows.length;
+    if (count < 2) return;
+    this.shown = { ...this.shown, flow: (this.shown.flow + step + count) % count };
+    this.show();
+    this.view.querySelector<HTMLElement>("figure.panel")?.focus();
   }
 
   /** Shows a moment of a flow in the diagrams, which may be those of another flow until then. */
@@ -170,6 +188,18 @@ export class Viewer {
     for (const panel of this.panels) panel.resize(this.view.clientWidth);
     this.player?.resize(this.view.clientWidth);
   }
+}
+
+/** Parts of the view that a run's records do not have, and what they would need. */
+function lacking(run: Run): string[] {
+  const found: string[] = [];
+  if (!run.crossings && run.capture)
+    found.push("No player: a capture of one end does not have the way of packets; captures of both ends have it.");
+  if (!run.crossings && !run.capture)
+    found.push('No player: the way of packets is in the table "packets", which was not recorded (record.tables).');
+  if (!run.queues.length && !run.capture)
+    found.push('No queue: its length is in the table "queue", which was not recorded (record.tables).');
+  return found;
 }
 
 /** Why there is no congestion diagram, and which fields are missing. */

@@ -4,17 +4,17 @@
 const HEAD = 4;
 
 export class Core {
-  /** The core of a compiled program's bytes. A run calls `progress` with its virtual time, in seconds. */
+  /** The core of a compiled program. A run calls `progress` with its virtual time, in seconds. */
   static async of(program, progress = () => {}) {
-    const { instance } = await WebAssembly.instantiate(program, { page: { progress } });
-    return new Core(instance.exports);
+    const { exports } = await WebAssembly.instantiate(program, { page: { progress } });
+    return new Core(exports);
   }
 
   constructor(exports) {
     this.exports = exports;
   }
 
-  /** The answer to an order of `lasthop_run`, `lasthop_check` or `lasthop_change`, and the files that come with it. */
+  /** The answer to an order of `lasthop_run`, `lasthop_case`, `lasthop_check` or `lasthop_change`, and the files that come with it. */
   do(act, order) {
     const given = new TextEncoder().encode(JSON.stringify(order));
     const start = this.exports.lasthop_allocate(given.length);

@@ -13,11 +13,15 @@ function progress(seconds) {
   port.postMessage({ progress: seconds });
 }
 
-const program = fetch("lasthop.wasm").then((response) => {
+/** The program, compiled while it arrives, where the server tells its type. */
+async function compiled() {
+  const response = await fetch("lasthop.wasm");
   if (!response.ok) throw new Error(`lasthop.wasm: the server answers ${response.status}`);
-  return response.arrayBuffer();
-});
-const core = program.then((bytes) => Core.of(bytes, progress));
+  const isTyped = response.headers.get("content-type") === "application/wasm";
+  return isTyped ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+}
+
+const core = compiled().then((program) => Core.of(program, progress));
 
 addEventListener("message", async ({ data: { act, order, port: to } }) => {
   port = to;

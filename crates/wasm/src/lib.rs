@@ -1,18 +1,20 @@
 //! The core in a browser: an order as JSON in, an answer out, by a C interface.
 //!
 //! The page writes an order into memory from [`lasthop_allocate`], and calls [`lasthop_run`] ([`run::Order`]: a
-//! scenario is run), [`lasthop_check`] ([`editor::checked`]: a text is read and resolved) or [`lasthop_change`]
-//! ([`editor::Change`]: one key of a text is set). The answer is JSON, after the number of its bytes (32 bits,
-//! little-endian) and before the bytes of the files. [`lasthop_release`] frees both. A run is whole before it is
-//! answered, and reports its virtual time to the function `progress` of the page meanwhile. A page calls it in a
-//! worker, and cancels it by ending the worker.
+//! scenario is run), [`lasthop_case`] ([`CaseOrder`]: a case of a sweep is read), [`lasthop_check`]
+//! ([`editor::checked`]: a text is read and resolved) or [`lasthop_change`] ([`editor::Change`]: one key is set). The
+//! answer is JSON, after the number of its bytes (32 bits, little-endian) and before the bytes of the files.
+//! [`lasthop_release`] frees both. A run is whole before it is answered, and reports its virtual time to the function
+//! `progress` of the page meanwhile. A page calls it in a worker, and cancels it by ending the worker.
 
+mod case;
 mod editor;
 mod fault;
 mod run;
 
 use serde::{Deserialize, Serialize};
 
+pub use case::{Case, CaseOrder, case};
 pub use editor::{Change, Changed, Checked, checked};
 pub use fault::Fault;
 pub use run::{Answer, File, Order, run};
@@ -50,6 +52,16 @@ pub unsafe extern "C" fn lasthop_release(start: *mut u8, bytes: usize) {
 pub unsafe extern "C" fn lasthop_run(start: *const u8, bytes: usize) -> u64 {
     // SAFETY: by the contract above.
     answered(unsafe { order(start, bytes) }, |order| run(&order, |time| progress(time)).framed())
+}
+
+/// Reads a case of a sweep. Returns what [`lasthop_run`] does.
+///
+/// # Safety
+/// That of [`lasthop_run`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lasthop_case(start: *const u8, bytes: usize) -> u64 {
+    // SAFETY: by the contract above.
+    answered(unsafe { order(start, bytes) }, |order| framed(&case(&order)))
 }
 
 /// Checks a text. Returns what [`lasthop_run`] does.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arrow_array::RecordBatch;
 use scenario::{Resolved, Search};
 use serde::{Deserialize, Serialize};
-use sim::{Outcome, ROWS, Records};
+use sim::{Outcome, ROWS, RecordSpec, Records};
 use stacks::Run;
 use units::Duration;
 use view::{Packer, Reports, Subject, Table, Tables};
@@ -31,6 +31,9 @@ pub struct Order {
     /// Whether the answer has the data of the viewer.
     #[serde(default)]
     pub view: bool,
+    /// Whether nothing is recorded but the summary, whatever the scenario says.
+    #[serde(default)]
+    pub summary_only: bool,
 }
 
 /// The result of a run, or why there is none.
@@ -86,15 +89,26 @@ pub fn run(order: &Order, progress: impl FnMut(f64)) -> Answer {
     result(order, progress).unwrap_or_else(Answer::from)
 }
 
+/// The name of the scenario's file in messages.
+pub(crate) const SCENARIO: &str = "scenario.toml";
+
+/// The library of the program.
+pub(crate) fn library() -> Search {
+    Search::in_memory(LIBRARY.iter().copied())
+}
+
 /// The scenario of a text, resolved.
 pub(crate) fn resolved(text: &str, overrides: &[String], seed: Option<u64>) -> Result<Resolved, Fault> {
-    let search = Search::in_memory(LIBRARY.iter().copied());
-    Ok(scenario::parse(text, "scenario.toml", overrides, seed, &search)?)
+    Ok(scenario::parse(text, SCENARIO, overrides, seed, &library())?)
 }
 
 fn result(order: &Order, mut progress: impl FnMut(f64)) -> Result<Answer, Fault> {
     let resolved = resolved(&order.text, &order.overrides, order.seed)?;
-    let mut world = Run::new(resolved.to_spec()?, &resolved.stacks()).map_err(|error| Fault::of(&error))?;
+    let mut spec = resolved.to_spec()?;
+    if order.summary_only {
+        spec.record = RecordSpec::default();
+    }
+    let mut world = Run::new(spec, &resolved.stacks()).map_err(|error| Fault::of(&error))?;
     let mut files = Files::default();
     let mut viewed = order.view.then(Viewed::default);
     while let Some(next) = world.next_event() {
@@ -227,6 +241,13 @@ mod tests {
         assert_eq!(view["flows"][0]["name"], "download");
         assert!(!view["flows"][0]["stories"][0]["events"].as_array().unwrap().is_empty());
         assert_eq!(answer.files.last().unwrap().name, COLUMNS);
+    }
+
+    #[test]
+    fn a_run_without_records_has_the_same_summary() {
+        let bare = run(&Order { summary_only: true, ..order(TEXT) }, |_| ());
+        assert_eq!(bare.summary, run(&order(TEXT), |_| ()).summary);
+        assert!(bare.files.is_empty());
     }
 
     #[test]

@@ -25,7 +25,12 @@ from lasthop.cli.console import print_line, remark
 )
 @click.option("--name", "names", multiple=True, metavar="HOST", help="One more name by which browsers reach it.")
 @click.option("--live", is_flag=True, help="Allow runs in real time from the page.")
-def command(folder: Path, port: int | None, address: str, names: tuple[str, ...], live: bool) -> None:
+@click.option(
+    "--cluster", metavar="ADDRESS", help="Run the page's studies on this Dask cluster, as lasthop study --cluster does."
+)
+def command(
+    folder: Path, port: int | None, address: str, names: tuple[str, ...], live: bool, cluster: str | None
+) -> None:
     """Serve the laboratory in the browser: build a scenario, run it, see its packets, sweep, compare, drop a capture,
     do a lesson.
 
@@ -43,7 +48,7 @@ def command(folder: Path, port: int | None, address: str, names: tuple[str, ...]
 
     folder.mkdir(parents=True, exist_ok=True)
     socket = listen(address, port)
-    settings = settings_of(folder, socket, names, secrets.token_urlsafe(24), live=live)
+    settings = settings_of(folder, socket, names, secrets.token_urlsafe(24), live=live, cluster=cluster)
 
     def announce() -> None:
         for line in _warnings(address, live):

@@ -53,11 +53,12 @@ def cases_in(folder: Path) -> list[StoredCase]:
 
 
 def chosen(folder: Path, wanted: str | None) -> StoredCase:
-    """Return the case of a name or of a number from 1; the first for None. Raises InputError if there is none."""
+    """Return the case of a name, or else of a number from 1; the first for None. Raises InputError if there is none."""
     cases = cases_in(folder)
     if wanted is None:
         return cases[0]
-    by_name = {case.name: case for case in cases} | {str(number): case for number, case in enumerate(cases, 1)}
+    # A name comes first: the values of a sweep may be numbers.
+    by_name = {str(number): case for number, case in enumerate(cases, 1)} | {case.name: case for case in cases}
     if wanted not in by_name:
         raise InputError(f"there is no case {wanted!r}", file=str(folder), key="--case", help=listed(cases))
     return by_name[wanted]

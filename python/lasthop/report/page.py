@@ -82,11 +82,17 @@ def report_data(runs: Sequence[RunResult]) -> tuple[dict[str, Any], str]:
 def report_page(runs: Sequence[RunResult]) -> str:
     """Return the page as text. Raises InputError if a run has no table `segments`."""
     index, columns = report_data(runs)
+    # Neither "</script>" nor "<!--<script>" in a text ends, or prolongs, the script element around it.
+    text = json.dumps(index, separators=(",", ":")).replace("<", "\\u003c")
+    return page_of(html.escape(", ".join(run.name for run in runs)), text, columns)
+
+
+def page_of(title: str, index: str, columns: str) -> str:
+    """Return a page with this title, escaped for HTML, and the data of `report_data` as text."""
     return _PAGE.format(
-        title=html.escape(", ".join(run.name for run in runs)),
+        title=title,
         style=_built("viewer.css"),
-        # Neither "</script>" nor "<!--<script>" in a text ends, or prolongs, the script element around it.
-        index=json.dumps(index, separators=(",", ":")).replace("<", "\\u003c"),
+        index=index,
         columns=columns,
         program=_built("viewer.js").replace("</script", "<\\/script"),
     )

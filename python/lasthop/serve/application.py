@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import FastAPI, Query, Request, Response, WebSocket
@@ -94,6 +95,12 @@ class Stopped(Body):
     result: Short
 
 
+class Ends(Body):
+    """Captures of both ends of the same connections, or of further points: their names."""
+
+    captures: Annotated[list[Short], Field(min_length=2, max_length=results.MOST_COMPARED)]
+
+
 class Measured(Body):
     """The measures that a lesson asks for of a result."""
 
@@ -142,7 +149,12 @@ def _add_texts(app: FastAPI, settings: Settings) -> None:
 
     @app.get("/api/library")
     def names() -> dict[str, Any]:
-        about = {"folder": str(folder.resolve()), "live": settings.live, "installed": True}
+        about = {
+            "folder": str(folder.resolve()),
+            "live": settings.live,
+            "installed": True,
+            "cluster": settings.cluster,
+        }
         return {**library(), "saved": scenarios.saved(folder), "server": about}
 
     @app.get("/api/schema")
@@ -157,7 +169,7 @@ def _add_texts(app: FastAPI, settings: Settings) -> None:
         return {"text": found[name].read_text(encoding="utf-8")}
 
     @app.get("/api/scenarios/{origin}/{name}")
-    def text(origin: Literal["library", "folder"], name: str) -> dict[str, Any]:
+    def text(origin: Literal["library", "folder", "preset"], name: str) -> dict[str, Any]:
         read = scenarios.text_of(folder, origin, name)
         return {"text": read, "fingerprint": scenarios.fingerprint(read) if origin == "folder" else None}
 
@@ -211,9 +223,16 @@ def _add_runs(app: FastAPI, settings: Settings, jobs: Jobs) -> None:
 
     @app.post("/api/captures/{name}/analysis")
     async def analyze(name: str) -> dict[str, Any]:
-        if not below(folder, name).is_file():
-            raise InputError(f"there is no capture {name!r}", help="drop the file on the page")
+        _check_capture(folder, name)
         return _analyze(jobs, settings, name).shown()
+
+    @app.post("/api/joined-captures")
+    async def join(ends: Ends) -> dict[str, Any]:
+        for name in ends.captures:
+            _check_capture(folder, name)
+        out = results.free_name(folder, f"{ends.captures[0].rpartition('.')[0]}-joined")
+        order = {"captures": [str(folder / name) for name in ends.captures], "folder": str(folder / out)}
+        return jobs.submit("join", out, commands.analyze(ends.captures, out), order).shown()
 
 
 def _add_jobs(app: FastAPI, jobs: Jobs) -> None:
@@ -315,10 +334,15 @@ def _check_sweep(order: SweepOrder, settings: Settings) -> None:
     scenarios.resolved(order.text, settings.folder, order.overrides, order.seed)
 
 
+def _check_capture(folder: Path, name: str) -> None:
+    if not name.endswith(results.CAPTURES) or not below(folder, name).is_file():
+        raise InputError(f"there is no capture {name[:80]!r}", help="drop the file on the page")
+
+
 def _analyze(jobs: Jobs, settings: Settings, capture: str) -> Job:
     out = results.free_name(settings.folder, f"{capture.rpartition('.')[0]}-analysis")
     order = {"capture": str(settings.folder / capture), "folder": str(settings.folder / out)}
-    return jobs.submit("analyze", out, commands.analyze(capture, out), order)
+    return jobs.submit("analyze", out, commands.analyze([capture], out), order)
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:

@@ -25,9 +25,9 @@ def sweep(
     return join(["lasthop", "run", name, *_settings(overrides, seed), *grid, *more, "--out", out])
 
 
-def analyze(capture: str, out: str) -> str:
-    """Return the command that analyzes a capture into a folder."""
-    return join(["lasthop", "analyze", capture, "--out", out])
+def analyze(captures: Sequence[str], out: str) -> str:
+    """Return the command that analyzes a capture, or joins those of both ends, into a folder."""
+    return join(["lasthop", "analyze", *captures, "--out", out])
 
 
 def _settings(overrides: Iterable[str], seed: int | None) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from lasthop.errors import InputError
 from lasthop.experiments.comparison import compare
 from lasthop.experiments.journal import JOURNAL_FILE, read_failures, read_order, read_runs
-from lasthop.experiments.sweeps import read_sweep_index
+from lasthop.experiments.sweeps import TABLE_FILE, read_sweep_index
 from lasthop.report.page import report_data, report_page
 from lasthop.results import RunResult, open_run
 from lasthop.results.folder import INDEX_FILE, STUDY_FILE, SWEEP_FILE
@@ -79,8 +79,8 @@ def summary_of(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def sweep_of(folder: Path, name: str) -> dict[str, Any]:
-    """Return a sweep's index: axes, and cases with their measures."""
-    return dict(read_sweep_index(folder_of(folder, name)))
+    """Return a sweep's index: axes, and cases with their measures; and the name of its table."""
+    return {**read_sweep_index(folder_of(folder, name)), "table": f"{name}/{TABLE_FILE}"}
 
 
 def sweep_order(folder: Path, name: str) -> dict[str, Any]:

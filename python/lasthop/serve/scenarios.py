@@ -16,6 +16,7 @@ from tomlkit.exceptions import TOMLKitError
 from lasthop import catalogue
 from lasthop.errors import InputError
 from lasthop.scenario import Scenario, check_virtual_time, parse_scenario
+from lasthop.scenario.beginning import Answers, scenario_text
 from lasthop.serve.places import below, check_references, leads_out
 
 SUFFIX: Final = ".toml"
@@ -31,14 +32,25 @@ def saved(folder: Path) -> list[dict[str, str]]:
 
 
 def text_of(folder: Path, origin: str, name: str) -> str:
-    """Return a scenario's text: of the library, or of the folder. Raises InputError if there is none."""
+    """Return a scenario's text: of the library, of the folder, or a new one over a last hop of the library (`preset`).
+
+    Raises InputError if there is none.
+    """
+    if origin == "preset" and name in {entry.name for entry in catalogue.entries("presets")}:
+        return begun(name)
+    path: Path | None = None
     if origin == "library":
         path = {entry.name: entry.path for entry in catalogue.entries("scenarios")}.get(name)
-    else:
+    elif origin == "folder":
         path = below(folder, name + SUFFIX)
     if path is None or not path.is_file():
         raise InputError(f"there is no scenario {name[:80]!r}", help="the library's page lists them")
     return path.read_text(encoding="utf-8")
+
+
+def begun(preset: str) -> str:
+    """Return the scenario of a download over a last hop, as `lasthop new --link` writes it."""
+    return scenario_text(Answers(preset, preset))
 
 
 def save(folder: Path, name: str, text: str, replaces: str | None) -> str:

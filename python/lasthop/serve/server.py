@@ -67,14 +67,24 @@ def _bound(address: str, port: int) -> socket.socket:
     return made
 
 
-def settings_of(folder: Path, bound: socket.socket, names: Iterable[str], token: str, *, live: bool) -> Settings:
+def settings_of(
+    folder: Path,
+    bound: socket.socket,
+    names: Iterable[str],
+    token: str,
+    *,
+    live: bool,
+    cluster: str | None = None,
+) -> Settings:
     """Return the settings of a server on a socket: the names by which it may be called follow from its address."""
     address, port = bound.getsockname()[:2]
     own = f"[{address}]" if ":" in address else str(address)
     called = [own, *LOOPBACK, *names] if own in ("0.0.0.0", "[::]") or own in LOOPBACK else [own, *names]
     hosts = frozenset(f"{name.lower()}:{port}" for name in called)
     shown = f"{next(iter(names), '127.0.0.1' if own == '0.0.0.0' else own)}:{port}"
-    return Settings(folder=folder, token=token, hosts=hosts, port=port, shown_host=shown, live=live)
+    return Settings(
+        folder=folder, token=token, hosts=hosts, port=port, shown_host=shown, live=live, cluster=cluster
+    )
 
 
 def serve(bound: socket.socket, settings: Settings, announce: Callable[[], None]) -> None:

@@ -51,6 +51,8 @@ class Settings:
     """`name:port` in the address that is printed."""
     live: bool = False
     """Whether scenarios may be run in real time, which uses this machine's kernel."""
+    cluster: str | None = None
+    """The Dask cluster whose workers run studies; None for this machine."""
     limits: Limits = Limits()
 
     @property

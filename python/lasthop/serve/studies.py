@@ -68,8 +68,9 @@ def add_studies(app: FastAPI, settings: Settings, jobs: Jobs) -> None:
         out = order.out if is_begun(folder, order.out) else free_name(folder, order.out)
         if any(job["title"] == out and job["state"] in ("waiting", "running") for job in jobs.all()):
             raise InputError(f"the study into {out!r} runs already", help="wait until it has ended")
-        sent = {**order.model_dump(), "study": path_of(order.study), "folder": str(folder / out)}
-        return jobs.submit("study", out, command_of(order, out), sent).shown()
+        more = {"study": path_of(order.study), "folder": str(folder / out), "cluster": settings.cluster}
+        command = command_of(order, out, settings.cluster)
+        return jobs.submit("study", out, command, {**order.model_dump(), **more}).shown()
 
     @app.post("/api/cases")
     async def run_case(order: CaseOrder) -> dict[str, Any]:
@@ -116,11 +117,12 @@ def result_of(folder: Path, name: str) -> dict[str, Any]:
     return {key: read[key] for key in ("study", "title", "rows", "claims", "agreement", "runs", "failures")}
 
 
-def command_of(order: StudyOrder, out: str) -> str:
-    """Return the command that does the same."""
+def command_of(order: StudyOrder, out: str, cluster: str | None) -> str:
+    """Return the command that does the same, on a cluster if there is one."""
     only = ["--only", ",".join(order.only)] if order.only else []
     replications = ["--replications", str(order.replications)] if order.replications else []
-    return join(["lasthop", "study", order.study, *only, *replications, "--out", out])
+    on = ["--cluster", cluster] if cluster is not None else []
+    return join(["lasthop", "study", order.study, *only, *replications, *on, "--out", out])
 
 
 @lru_cache(maxsize=32)

@@ -15,15 +15,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from lasthop.analysis import analyze_to_folder, remarks
+from lasthop.analysis import analyze_selection, analyze_to_folder, remarks
 from lasthop.congestion.program import refuse_all
 from lasthop.errors import InputError, LasthopError
 from lasthop.experiments.cases import chosen, run_case
 from lasthop.experiments.sweeps import Case, axis_of, sweep
+from lasthop.joining import join, joined_to_folder, views_of
 from lasthop.real_time.live import live_result
 from lasthop.real_time.machines import placement_of
 from lasthop.real_time.watching import Watched
 from lasthop.scenario import parse_scenario, run_to_folder
+from lasthop.selection import select
 from lasthop.study import load_parts, run_parts
 from lasthop.system import bound_this_process, yield_to_others
 
@@ -102,12 +104,22 @@ def _analyze(job: Mapping[str, Any]) -> dict[str, Any]:
     return {"result": folder.name, "remarks": list(remarks(result.specification["report"]))}
 
 
+def _join(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Join captures of both ends of connections."""
+    folder = Path(job["folder"])
+    found = [analyze_selection(select([capture])) for capture in job["captures"]]
+    joined_to_folder(found, join([view for one in found for view in views_of(one.chosen)]), folder)
+    return {"result": folder.name}
+
+
 def _study(job: Mapping[str, Any]) -> dict[str, Any]:
     folder = Path(job["folder"])
     parts = load_parts(job["study"], job["only"])
     if job["replications"] is not None:
         parts = [part.replicated(job["replications"]) for part in parts]
-    result = run_parts(parts, folder, tick=lambda done, of: _write("progress", done=done, of=of))
+    result = run_parts(
+        parts, folder, tick=lambda done, of: _write("progress", done=done, of=of), cluster=job["cluster"]
+    )
     return {"result": folder.name, "remarks": [f"{case} failed: {why}" for case, why in result.failures.items()]}
 
 
@@ -150,6 +162,7 @@ _KINDS: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     "live": _live,
     "sweep": _sweep,
     "analyze": _analyze,
+    "join": _join,
     "study": _study,
     "case": _case,
 }

@@ -17,6 +17,8 @@ export function address(parts: string[], query: Record<string, string[]> = {}): 
   return `#/${parts.map(encodeURIComponent).join("/")}${words.length ? `?${words.join("&")}` : ""}`;
 }
 
-export function go(parts: string[], query: Record<string, string[]> = {}): void {
-  location.hash = address(parts, query);
+/** Opens a page: after the present one in the browser's history, or in its place. */
+export function go(parts: string[], query: Record<string, string[]> = {}, how: "after" | "replace" = "after"): void {
+  if (how === "replace") location.replace(address(parts, query));
+  else location.hash = address(parts, query);
 }

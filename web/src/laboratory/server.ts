@@ -26,8 +26,11 @@ export interface Library {
   profiles: Named[];
   saved: Named[];
   registries: { name: string; summary: string; entries: Entry[] }[];
-  /** `installed`: whether there is a server, with everything that lasthop can do. */
-  server: { folder: string; live: boolean; installed: boolean };
+  /**
+   * `installed`: whether there is a server, with everything that lasthop can do. `cluster`: the address of the workers
+   * that run studies, where they are not this machine's.
+   */
+  server: { folder: string; live: boolean; installed: boolean; cluster: string | null };
 }
 
 export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
@@ -49,7 +52,7 @@ export interface Checked {
 
 export interface Job {
   id: number;
-  kind: "run" | "live" | "sweep" | "analyze" | "study" | "case";
+  kind: "run" | "live" | "sweep" | "analyze" | "join" | "study" | "case";
   title: string;
   command: string;
   state: "waiting" | "running" | "done" | "failed" | "cancelled";
@@ -174,12 +177,13 @@ export const server = {
   changeLinks: (job: number, set: string[]) => ask<{ command: string }>("POST", `/api/jobs/${job}/links`, { set }),
   upload: (file: File) => ask<Job>("PUT", `/api/captures/${part(file.name)}`, file),
   analyze: (name: string) => ask<Job>("POST", `/api/captures/${part(name)}/analysis`),
+  join: (captures: string[]) => ask<Job>("POST", "/api/joined-captures", { captures }),
   jobs: () => ask<Job[]>("GET", "/api/jobs"),
   cancel: (job: number) => ask<Job>("DELETE", `/api/jobs/${job}`),
   results: () => ask<{ results: ResultEntry[]; captures: { name: string; bytes: number }[] }>("GET", "/api/results"),
   comparison: (names: string[]) => ask<Comparison>("GET", `/api/comparison?${runs(names)}`),
   sweepOf: (name: string) =>
-    ask<{ scenario: string; axes: { path: string }[]; cases: SweepCase[] }>("GET", `/api/sweep?name=${part(name)}`),
+    ask<SweepOf>("GET", `/api/sweep?name=${part(name)}`),
   studies: () => ask<Named[]>("GET", "/api/studies"),
   study: (name: string) => ask<Study>("GET", `/api/studies/${part(name)}`),
   runStudy: (order: { study: string; only: string[]; replications: number | null; out: string }) =>
@@ -190,8 +194,8 @@ export const server = {
   lesson: (name: string) => ask<Lesson>("GET", `/api/lessons/${part(name)}`),
   answers: (result: string, measures: string[]) =>
     ask<Record<string, number>>("POST", "/api/answers", { result, measures }),
-  /** The address of the runs as one file; none where nothing makes it. */
-  reportAddress: (names: string[]): string | null => `/api/report.html?${runs(names)}`,
+  /** The address of the runs as one file. */
+  reportAddress: (names: string[]): Promise<string> => Promise.resolve(`/api/report.html?${runs(names)}`),
   /** The files of a result, where they are not in a folder. */
   files: (_name: string): Promise<{ name: string; contents: Blob }[]> => Promise.resolve([]),
 };
@@ -223,6 +227,14 @@ export interface StudyResult {
   claims: { id: string; says: string; place: string; holds: boolean | null; evidence: string }[];
   runs: number;
   failures: Record<string, string>;
+}
+
+export interface SweepOf {
+  scenario: string;
+  axes: { path: string }[];
+  cases: SweepCase[];
+  /** The file with a row for each flow of each run, where there is a folder. */
+  table?: string;
 }
 
 export interface SweepCase {

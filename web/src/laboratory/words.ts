@@ -2,6 +2,11 @@
 
 import { amount, duration, number } from "../units.ts";
 
+/** The name of a case of a sweep, as `lasthop report --case` takes it. */
+export function caseName({ values }: { values: string[] }): string {
+  return values.join(",");
+}
+
 /** "throughput_Bps" as "throughput". */
 export function measureWords(measure: string): string {
   return measure.replace(/_(Bps|s)$/, "").replaceAll("_", " ");

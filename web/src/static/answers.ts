@@ -2,7 +2,7 @@
 
 import { Refused } from "../laboratory/refused.ts";
 import type { Row } from "../model.ts";
-import type { Summary } from "./store.ts";
+import type { Summary } from "./core.ts";
 
 /**
  * `flows.NAME.KEY` and `links.NAME.DIRECTION.KEY` name a key of a flow or of a direction of a link, and `stopped_s` the

@@ -1,24 +1,16 @@
 // What differs between runs, as `lasthop compare` says it (`lasthop.experiments.comparison`).
 
-import type { Row } from "../model.ts";
 import type { Comparison } from "../laboratory/server.ts";
-import type { Summary } from "./store.ts";
+import type { Row } from "../model.ts";
+import type { RunEntry } from "./store.ts";
+import { fairness, rivalsOf, throughput } from "./totals.ts";
 
-const FLOW_MEASURES = [
-  "throughput_Bps",
-  "elapsed_s",
-  "segments_sent",
-  "retransmissions",
-  "unnecessary_retransmissions",
-  "timeouts",
-  "spurious_timeouts",
-  "fast_retransmits",
-  "delay_mean_s",
-  "delay_p95_s",
-  "transfer_mean_s",
-  "frame_loss",
-];
-const LINK_MEASURES = ["queue_drops", "error_drops", "utilisation", "queue_mean", "queue_p95"];
+/** The measures to compare, as `static_page.py` writes them. */
+export interface Measures {
+  flow: string[];
+  link: string[];
+  all_flows: string;
+}
 
 interface Measure {
   of: string;
@@ -27,8 +19,8 @@ interface Measure {
 }
 
 /** The measures that at least two runs have, of each run; null for a run without it. */
-export function differences(names: string[], summaries: Summary[]): Comparison {
-  const found = summaries.map(measures);
+export function differences(runs: RunEntry[], wanted: Measures): Comparison {
+  const found = runs.map((run) => measures(run, wanted));
   const keys = new Map(found.flat().map(({ of, measure }) => [`${of} ${measure}`, { of, measure }]));
   const rows = [...keys.values()].map(({ of, measure }) => {
     const values = found.map((all) => all.find((one) => one.of === of && one.measure === measure) ?? null);
@@ -38,7 +30,8 @@ export function differences(names: string[], summaries: Summary[]): Comparison {
       values.map((one) => one && { value: one.value }),
     );
   });
-  return { results: names, differences: rows.filter(({ values }) => values.filter(Boolean).length > 1) };
+  const results = runs.map(({ name }) => name);
+  return { results, differences: rows.filter(({ values }) => values.filter(Boolean).length > 1) };
 }
 
 function row(of: string, measure: string, values: ({ value: number } | null)[]): Comparison["differences"][number] {
@@ -47,10 +40,12 @@ function row(of: string, measure: string, values: ({ value: number } | null)[]):
   return { of, measure, values, changes, differs: others.some((other) => other?.value !== first?.value) };
 }
 
-function measures(summary: Summary): Measure[] {
-  const flows = summary.flows.flatMap((flow) => some(String(flow.flow), flow, FLOW_MEASURES));
-  const links = summary.links.flatMap((link) => some(`${link.link}.${link.direction}`, link, LINK_MEASURES));
-  return [...flows, ...links];
+function measures({ summary, specification }: RunEntry, wanted: Measures): Measure[] {
+  const flows = summary.flows.flatMap((flow) => some(String(flow.flow), flow, wanted.flow));
+  const totals = { throughput_Bps: throughput(summary), fairness: fairness(summary, rivalsOf(specification)) };
+  const all = summary.flows.length > 1 ? some(wanted.all_flows, totals, Object.keys(totals)) : [];
+  const links = summary.links.flatMap((link) => some(`${link.link}.${link.direction}`, link, wanted.link));
+  return [...flows, ...all, ...links];
 }
 
 function some(of: string, entry: Row, wanted: string[]): Measure[] {

@@ -1,7 +1,8 @@
-// The core in workers of the browser: one that reads texts while they are typed, and one for each run, which is
-// cancelled by ending it.
+// The core in workers of the browser: one that reads texts while they are typed, and others for runs, which are
+// cancelled by ending them.
 
 import { type Fault, Refused } from "../laboratory/refused.ts";
+import type { Row, Run } from "../model.ts";
 
 /** A file of a result. */
 export interface File {
@@ -9,22 +10,54 @@ export interface File {
   contents: Uint8Array<ArrayBuffer>;
 }
 
+/** The object that `lasthop run --json` prints. */
+export type Summary = Run["summary"] & { scenario: string; seed: number; clock: string };
+
+/** A resolved scenario, as far as the page reads it. */
+export interface Specification {
+  name: string;
+  seed: number;
+  hosts: Row[] | Record<string, Row>;
+  routers?: string[];
+  links: (Row & { name: string; between: [string, string] })[];
+  flows: (Row & { name: string; from: string; to: string })[];
+  cells?: (Row & { name: string; users: { link: string }[] })[];
+  record: { tables: string[]; captures: string[] };
+}
+
+/** A run to do: `crates/wasm/src/run.rs`. */
+export interface RunOrder {
+  text: string;
+  overrides: string[];
+  seed: number | null;
+  view?: boolean;
+  summary_only?: boolean;
+}
+
+export interface RunAnswer {
+  scenario: Specification;
+  summary: Summary;
+  view?: Record<string, unknown>;
+}
+
+/** A case of a sweep before it runs: `crates/wasm/src/case.rs`. */
+export interface Case {
+  scenario: Specification | null;
+  unread: Fault[];
+  error: Fault | null;
+}
+
 /** What a worker says: `web/wasm/worker.js`. */
 type Message<Answer> =
   { progress: number } | { failure: string } | { answer: Answer & { error?: Fault | null }; files: File[] };
 
-/** An order that a worker carries out. */
-export interface Pending<Answer> {
-  ended: Promise<{ answer: Answer; files: File[] }>;
-  cancel: () => void;
-}
-
 const LOADED_AGAIN = "reload the page; what you typed is kept";
+const CANCELLED: Fault = { message: "the run was cancelled", help: null };
 
 let editor: Worker | null = null;
 
-/** Reads or changes a text. */
-export async function edited<Answer>(act: "check" | "change", order: unknown): Promise<Answer> {
+/** Reads or changes a text, or reads a case of a sweep. */
+export async function edited<Answer>(act: "check" | "change" | "case", order: unknown): Promise<Answer> {
   editor ??= begun();
   const worker = editor;
   const { port1, port2 } = new MessageChannel();
@@ -39,24 +72,39 @@ export async function edited<Answer>(act: "check" | "change", order: unknown): P
   return answer;
 }
 
-/** Runs a scenario; `progress` gets its virtual time, in seconds. A run that is cancelled is refused. */
-export function run<Answer>(order: unknown, progress: (seconds: number) => void): Pending<Answer> {
-  const worker = begun();
-  const { port1, port2 } = new MessageChannel();
-  let cancel!: () => void;
-  const ended = new Promise<{ answer: Answer; files: File[] }>((resolve, reject) => {
-    port1.onmessage = ({ data }: MessageEvent<Message<Answer>>) => {
-      if ("progress" in data) progress(data.progress);
-      else if ("answer" in data && data.answer.error) reject(new Refused(data.answer.error));
-      else settle(data, resolve, reject);
-    };
-    worker.onerror = () => reject(new Refused({ message: "the core did not load", help: LOADED_AGAIN }));
-    cancel = () => reject(new Refused({ message: "the run was cancelled", help: null }));
-    worker.postMessage({ act: "run", order, port: port2 }, [port2]);
-  });
-  const end = () => worker.terminate();
-  void ended.then(end, end);
-  return { ended, cancel };
+/** A worker for runs, one after the other. What it has compiled serves them all. */
+export class Runner {
+  private worker: Worker | null = null;
+
+  /** A run that has not ended when `signal` is given is refused. */
+  constructor(private readonly signal: AbortSignal) {
+    signal.addEventListener("abort", () => this.end());
+  }
+
+  /** Runs a scenario; `progress` gets its virtual time, in seconds. */
+  run(order: RunOrder, progress: (seconds: number) => void): Promise<{ answer: RunAnswer; files: File[] }> {
+    const worker = (this.worker ??= begun());
+    const { port1, port2 } = new MessageChannel();
+    return new Promise((resolve, reject) => {
+      if (this.signal.aborted) return reject(new Refused(CANCELLED));
+      port1.onmessage = ({ data }: MessageEvent<Message<RunAnswer>>) => {
+        if ("progress" in data) return progress(data.progress);
+        // The memory of a core that has failed is not used again.
+        if ("failure" in data) this.end();
+        if ("answer" in data && data.answer.error) reject(new Refused(data.answer.error));
+        else settle(data, resolve, reject);
+      };
+      worker.onerror = () => reject(new Refused({ message: "the core did not load", help: LOADED_AGAIN }));
+      this.signal.addEventListener("abort", () => reject(new Refused(CANCELLED)));
+      worker.postMessage({ act: "run", order, port: port2 }, [port2]);
+    });
+  }
+
+  /** Ends the worker. */
+  end(): void {
+    this.worker?.terminate();
+    this.worker = null;
+  }
 }
 
 function begun(): Worker {

@@ -6,11 +6,15 @@ import type * as real from "../laboratory/server.ts";
 import type { Checked, Lesson, Library, Path, Value } from "../laboratory/server.ts";
 import { type Run, unpackAll } from "../model.ts";
 import { answer } from "./answers.ts";
-import { differences } from "./comparison.ts";
+import { runCommand } from "./commands.ts";
+import { differences, type Measures } from "./comparison.ts";
 import { edited } from "./core.ts";
 import { drawn } from "./drawn.ts";
 import { allJobs, cancel, submit } from "./jobs.ts";
-import { entries, records } from "./store.ts";
+import { runAndKeep } from "./runs.ts";
+import { reportOf, type Shown } from "./sharing.ts";
+import { entries, entry, records, type RunEntry } from "./store.ts";
+import { continueSweep, listed, runCase, sweep, sweepOf } from "./sweeps.ts";
 
 export { Refused };
 export { watch } from "./jobs.ts";
@@ -19,8 +23,11 @@ export { watch } from "./jobs.ts";
 interface Written {
   library: Omit<Library, "saved" | "server">;
   schema: Record<string, unknown>;
-  texts: Record<"scenarios" | "profiles" | "presets", Record<string, string>>;
+  /** `begun`: new scenarios over the presets. */
+  texts: Record<"scenarios" | "profiles" | "presets" | "begun", Record<string, string>>;
   lessons: Lesson[];
+  /** What `lasthop compare` compares. */
+  measures: Measures;
 }
 
 let written: Promise<Written> | null = null;
@@ -42,7 +49,8 @@ function refuse(what: string): never {
 }
 
 async function textOf(origin: string, name: string): Promise<string> {
-  const text = origin === "folder" ? saved()[name] : (await library()).texts.scenarios[name];
+  const { scenarios, begun } = (await library()).texts;
+  const text = (origin === "folder" ? saved() : origin === "preset" ? begun : scenarios)[name];
   if (text === undefined)
     throw new Refused({ message: `there is no scenario ${name}`, help: "the library's page lists them" });
   return text;
@@ -54,17 +62,17 @@ async function check(text: string): Promise<Checked> {
   return { values, error, ...drawn(scenario ?? values ?? {}) };
 }
 
-async function summaryOf(name: string) {
-  const entry = (await entries()).find((one) => one.name === name);
-  if (!entry) throw new Refused({ message: `there is no result ${name}`, help: "the page of results lists them" });
-  return entry.summary;
+async function runEntry(name: string): Promise<RunEntry> {
+  const found = await entry(name);
+  if (found?.kind === "run") return found;
+  throw new Refused({ message: `there is no run ${name}`, help: "the page of results lists them" });
 }
 
 export const server: typeof real.server = {
   async library() {
     const texts = Object.keys(saved()).sort();
     const summaries = texts.map((name) => ({ name, summary: "" }));
-    const here = { folder: "this browser", live: false, installed: false };
+    const here = { folder: "this browser", live: false, installed: false, cluster: null };
     return { ...(await library()).library, saved: summaries, server: here };
   },
   schema: async () => (await library()).schema,
@@ -93,37 +101,29 @@ export const server: typeof real.server = {
     if (error || now === null) throw new Refused(error ?? { message: "the text cannot be changed", help: null });
     return { text: now, ...(await check(now)) };
   },
-  run: async (order) => submit(order),
-  sweep: async () => refuse("a sweep needs"),
-  continueSweep: async () => refuse("a sweep needs"),
+  run: async (order) =>
+    submit({ kind: "run", title: order.out, command: runCommand(order) }, (task) => runAndKeep(task, order)),
+  sweep,
+  continueSweep,
   changeLinks: async () => refuse("a run in real time needs"),
   upload: async () => refuse("the analysis of a capture needs"),
   analyze: async () => refuse("the analysis of a capture needs"),
+  join: async () => refuse("the analysis of a capture needs"),
   jobs: async () => allJobs(),
   cancel: async (job) => cancel(job),
   async results() {
-    const results = (await entries()).map(({ name, summary, recorded }) => ({
-      name,
-      kind: "run" as const,
-      problem: null,
-      scenario: summary.scenario,
-      seed: summary.seed,
-      clock: summary.clock,
-      stopped_s: summary.stopped_s,
-      flows: summary.flows.length,
-      bytes: sum(summary.flows.map((flow) => flow.bytes)),
-      retransmissions: sum(summary.flows.map((flow) => flow.retransmissions)),
-      has_view: recorded,
-    }));
+    const results = (await entries()).map((one) => (one.kind === "run" ? listedRun(one) : listed(one)));
     return { results, captures: [] };
   },
-  comparison: async (names) => differences(names, await Promise.all(names.map(summaryOf))),
-  sweepOf: async () => refuse("a sweep needs"),
+  async comparison(names) {
+    return differences(await Promise.all(names.map(runEntry)), (await library()).measures);
+  },
+  sweepOf,
   studies: async () => refuse("a study needs"),
   study: async () => refuse("a study needs"),
   runStudy: async () => refuse("a study needs"),
   studyResult: async () => refuse("a study needs"),
-  runCase: async () => refuse("a study needs"),
+  runCase,
   lessons: async () => (await library()).lessons,
   async lesson(name) {
     const found = (await library()).lessons.find((lesson) => lesson.name === name);
@@ -131,10 +131,14 @@ export const server: typeof real.server = {
     return found;
   },
   async answers(result, measures) {
-    const summary = await summaryOf(result);
+    const { summary } = await runEntry(result);
     return Object.fromEntries(measures.map((measure) => [measure, answer(summary, measure)]));
   },
-  reportAddress: () => null,
+  async reportAddress(names) {
+    const runs = await Promise.all(names.map(shown));
+    const titles = new Set(runs.map(({ index }) => String(index.name)));
+    return URL.createObjectURL(await reportOf(runs, [...titles].join(", ")));
+  },
   async files(name) {
     const found = await records(name);
     return found?.files.map((file) => ({ name: file.name, contents: new Blob([file.contents]) })) ?? [];
@@ -147,11 +151,18 @@ export async function viewOf(names: string[]): Promise<Run[]> {
 }
 
 async function oneView(name: string): Promise<Run> {
-  const [summary, found] = [await summaryOf(name), await records(name)];
+  const { index, columns } = await shown(name);
+  return unpackAll(index, columns) as Run;
+}
+
+/** A run as the report shows it. */
+async function shown(name: string): Promise<Shown> {
+  const [{ summary }, found] = [await runEntry(name), await records(name)];
   if (!found || !(found.view.flows as unknown[] | undefined)?.length) {
     const help = 'name it in the scenario: [record] tables = ["segments", "tcp", "packets", "queue"]';
     throw new Refused({ message: "the run recorded no table 'segments', which the view needs", help });
   }
+  const tables = found.files.filter((file) => file.name.endsWith(TABLE)).map((file) => file.name.slice(0, -TABLE.length));
   const facts = {
     name: summary.scenario,
     folder: name,
@@ -159,8 +170,28 @@ async function oneView(name: string): Promise<Run> {
     clock: summary.clock,
     capture: null,
     summary,
+    tables,
   };
-  return unpackAll({ ...facts, ...found.view }, found.columns) as Run;
+  return { index: { ...facts, ...found.view }, columns: found.columns };
+}
+
+/** The end of a table's name. */
+const TABLE = ".parquet";
+
+function listedRun({ name, summary, recorded }: RunEntry): real.ResultEntry {
+  return {
+    name,
+    kind: "run",
+    problem: null,
+    scenario: summary.scenario,
+    seed: summary.seed,
+    clock: summary.clock,
+    stopped_s: summary.stopped_s,
+    flows: summary.flows.length,
+    bytes: sum(summary.flows.map((flow) => flow.bytes)),
+    retransmissions: sum(summary.flows.map((flow) => flow.retransmissions)),
+    has_view: recorded,
+  };
 }
 
 /** There are no runs in real time to watch. */

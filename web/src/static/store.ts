@@ -1,22 +1,37 @@
 // The results of the page, kept in the browser (IndexedDB): what lists show, and the records, which are read one by
 // one.
 
-import type { Run } from "../model.ts";
-import type { File } from "./core.ts";
+import type { File, Specification, Summary } from "./core.ts";
+import type { SweepOrder } from "./orders.ts";
 
 /** A result as lists show it. */
-export interface Entry {
+export type Entry = RunEntry | SweepEntry;
+
+interface Named {
   name: string;
   /** Milliseconds since 1970. */
   changed: number;
+}
+
+export interface RunEntry extends Named {
+  kind: "run";
   summary: Summary;
+  specification: Specification;
   recorded: boolean;
 }
 
-/** The object that `lasthop run --json` prints. */
-export type Summary = Run["summary"] & { scenario: string; seed: number; clock: string };
+/** A sweep, whole or not. */
+export interface SweepEntry extends Named {
+  kind: "sweep";
+  scenario: string;
+  order: SweepOrder;
+  /** The measures of each run; those of a case follow each other. Null for a run that is to be done. */
+  runs: (Record<string, number> | null)[];
+  /** Why runs failed. */
+  failures: string[];
+}
 
-/** The records of a result. */
+/** The records of a run. */
 export interface Records {
   name: string;
   /** What the viewer shows, with the places of columns. */
@@ -30,13 +45,18 @@ const KEPT = 60;
 
 const NAME = "lasthop";
 
+/** Increased with the form of what is kept; results in an earlier form are forgotten. */
+const VERSION = 2;
+
 let opened: Promise<IDBDatabase> | null = null;
 
 function database(): Promise<IDBDatabase> {
   opened ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open(NAME, 1);
+    const request = indexedDB.open(NAME, VERSION);
     request.onupgradeneeded = () => {
-      for (const store of ["entries", "records"]) request.result.createObjectStore(store, { keyPath: "name" });
+      const { result } = request;
+      for (const store of [...result.objectStoreNames]) result.deleteObjectStore(store);
+      for (const store of ["entries", "records"]) result.createObjectStore(store, { keyPath: "name" });
     };
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -58,21 +78,43 @@ export async function entries(): Promise<Entry[]> {
   return found.sort((one, other) => other.changed - one.changed);
 }
 
-/** The records of a result; none if there is no such result. */
+/** A result; none if there is none of that name. */
+export async function entry(name: string): Promise<Entry | undefined> {
+  return done((await database()).transaction("entries").objectStore("entries").get(name));
+}
+
+/** The records of a run; none if there is no such run. */
 export async function records(name: string): Promise<Records | undefined> {
   return done((await database()).transaction("records").objectStore("records").get(name));
 }
 
-/** Keeps a result, and forgets the oldest of too many. */
-export async function keep(entry: Entry, found: Records): Promise<void> {
-  const old = (await entries()).slice(KEPT - 1).map(({ name }) => name);
+/** `wanted`, or `wanted-2`, …: the first name that no result has, and none of `ordered`. */
+export async function freeName(wanted: string, ordered: string[] = []): Promise<string> {
+  const taken = new Set([...ordered, ...(await entries()).map(({ name }) => name)]);
+  let name = wanted;
+  for (let number = 2; taken.has(name); number++) name = `${wanted}-${number}`;
+  return name;
+}
+
+/** Keeps a run, and forgets the oldest of too many results. */
+export async function keepRun(kept: RunEntry, found: Records): Promise<void> {
+  await put(kept, found);
+}
+
+/** Keeps a sweep as far as it is, in place of what was kept of it. */
+export async function keepSweep(kept: SweepEntry): Promise<void> {
+  await put(kept, null);
+}
+
+async function put(kept: Entry, found: Records | null): Promise<void> {
+  const others = (await entries()).filter(({ name }) => name !== kept.name);
   const transaction = (await database()).transaction(["entries", "records"], "readwrite");
-  const [some, others] = [transaction.objectStore("entries"), transaction.objectStore("records")];
-  some.put(entry);
-  others.put(found);
-  for (const name of old) {
-    some.delete(name);
-    others.delete(name);
+  const [listed, recorded] = [transaction.objectStore("entries"), transaction.objectStore("records")];
+  listed.put(kept);
+  if (found) recorded.put(found);
+  for (const { name } of others.slice(KEPT - 1)) {
+    listed.delete(name);
+    recorded.delete(name);
   }
   await new Promise<void>((resolve, reject) => {
     transaction.oncomplete = () => resolve();
