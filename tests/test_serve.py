@@ -74,6 +74,15 @@ def test_the_library_has_names_with_summaries_and_sources(client: TestClient) ->
     assert client.get("/api/schema").json()["title"] == "Scenario"
 
 
+def test_a_new_scenario_over_each_last_hop_of_the_library_is_right(client: TestClient) -> None:
+    for preset in client.get("/api/library").json()["presets"]:
+        text = client.get(f"/api/scenarios/preset/{preset['name']}").json()["text"]
+        checked = client.post("/api/check", json={"text": text}).json()
+        assert checked["error"] is None, preset
+        assert checked["values"]["links"][0]["preset"] == preset["name"]
+    assert client.get("/api/scenarios/preset/quickstart").status_code == 400
+
+
 def test_an_error_has_its_line_and_key_and_the_remedy(client: TestClient, quickstart: str) -> None:
     wrong = quickstart.replace('rate = "2 Mbit/s"', 'rate = "2 Mbitt/s"', 1)
     error = client.post("/api/check", json={"text": wrong}).json()["error"]
@@ -252,6 +261,19 @@ def test_a_capture_is_analyzed_and_others_are_refused(client: TestClient, quicks
     noise = ended(client, client.put("/api/captures/noise.pcap", content=capture[:4] + bytes(range(256)) * 9).json())
     assert noise["state"] == "failed"
     assert not list(tmp_path.glob(".*partial*"))
+
+
+def test_captures_of_both_ends_are_joined(client: TestClient, quickstart: str, tmp_path: Path) -> None:
+    run(client, quickstart)
+    names = ["capture-server.pcapng", "capture-mobile.pcapng"]
+    for name in names:
+        (tmp_path / name).write_bytes((tmp_path / "mine" / name).read_bytes())
+    job = ended(client, client.post("/api/joined-captures", json={"captures": names}).json())
+    assert (job["state"], job["result"]) == ("done", "capture-server-joined"), job["error"]
+    assert job["command"] == f"lasthop analyze {' '.join(names)} --out capture-server-joined"
+    assert client.get("/api/view", params={"run": job["result"]}).json()["runs"][0]["crossings"]
+    for wrong in (names[:1], [names[0], "none.pcap"], [names[0], "../x.pcap"], [names[0], "mine.toml"]):
+        assert client.post("/api/joined-captures", json={"captures": wrong}).status_code in (400, 422)
 
 
 # What must be refused.

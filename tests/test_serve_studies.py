@@ -18,8 +18,9 @@ HOST = "127.0.0.1:8750"
 KNOWN = {"authorization": f"Bearer {TOKEN}"}
 
 
-def client_of(folder: Path) -> TestClient:
-    settings = Settings(folder=folder, token=TOKEN, hosts=frozenset({HOST}), port=8750, shown_host=HOST)
+def client_of(folder: Path, cluster: str | None = None) -> TestClient:
+    hosts = frozenset({HOST})
+    settings = Settings(folder=folder, token=TOKEN, hosts=hosts, port=8750, shown_host=HOST, cluster=cluster)
     return TestClient(application(settings), base_url=f"http://{HOST}", headers=KNOWN, follow_redirects=False)
 
 
@@ -56,6 +57,18 @@ def test_a_study_is_run_and_a_row_opens_its_run(tmp_path: Path) -> None:
         # Into a folder with runs of a study the study continues: nothing is run twice.
         again = ended(client, client.post("/api/studies", json=order).json())
         assert (again["state"], again["result"]) == ("done", "mine")
+
+
+def test_studies_run_on_the_cluster_that_the_server_was_given(tmp_path: Path) -> None:
+    with client_of(tmp_path, cluster="tcp://nowhere:8786") as client:
+        assert client.get("/api/library").json()["server"]["cluster"] == "tcp://nowhere:8786"
+        order = {"study": "sarolahti2000", "only": ["14"], "replications": 1, "out": "mine"}
+        job = client.post("/api/studies", json=order).json()
+        assert "--cluster tcp://nowhere:8786" in job["command"]
+        failed = ended(client, job)
+    assert failed["state"] == "failed"
+    said = failed["error"]["message"]
+    assert "needs Dask" in said or "no scheduler answers at tcp://nowhere:8786" in said
 
 
 @pytest.mark.parametrize(

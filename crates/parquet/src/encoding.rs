@@ -35,21 +35,23 @@ fn put_literals(out: &mut Vec<u8>, literals: &mut Vec<u32>, width: u32) {
     }
 }
 
-/// Values of `width` bits each, starting at the lowest bit of the first byte.
+/// Values of `width` bits each, starting at the lowest bit of the first byte. They are put together in words of 64 bits:
+/// wider arithmetic is slow on some machines, WebAssembly among them.
 fn pack(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
-    let (mut bits, mut held): (u128, u32) = (0, 0);
+    let (mut word, mut held): (u64, u32) = (0, 0);
     for value in values {
-        bits |= u128::from(value) << held;
-        held += width;
-        while held >= 8 {
-            out.push(bits as u8);
-            bits >>= 8;
-            held -= 8;
+        word |= value << held;
+        let room = u64::BITS - held;
+        if width < room {
+            held += width;
+            continue;
         }
+        out.extend_from_slice(&word.to_le_bytes());
+        // The bits of the value that the full word did not take.
+        word = value.checked_shr(room).unwrap_or(0);
+        held = width - room;
     }
-    if held > 0 {
-        out.push(bits as u8);
-    }
+    out.extend_from_slice(&word.to_le_bytes()[..held.div_ceil(u8::BITS) as usize]);
 }
 
 /// "Delta Encoding (DELTA_BINARY_PACKED = 5)" of numbers of `bits` bits, 32 or 64: differences wrap at that width.
@@ -110,6 +112,19 @@ mod tests {
         let mut out = Vec::new();
         pack(&mut out, 0..8, 3);
         assert_eq!(out, [0b1000_1000, 0b1100_0110, 0b1111_1010]);
+    }
+
+    #[test]
+    fn values_of_any_width_follow_each_other_bit_by_bit() {
+        for width in 1..=64 {
+            let value = |place: u64| (place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - width);
+            let mut out = Vec::new();
+            pack(&mut out, (0..23).map(value), width);
+            let bit = |at: u32| out[at as usize / 8] >> (at % 8) & 1;
+            let read = |place: u32| (0..width).map(|at| u64::from(bit(place * width + at)) << at).sum::<u64>();
+            assert!((0..23).all(|place| read(place) == value(u64::from(place))), "width {width}");
+            assert_eq!(out.len() as u32, (23 * width).div_ceil(8));
+        }
     }
 
     #[test]
