@@ -29,7 +29,7 @@ help:
 	@echo "make bench   measure speed and memory; a table here, figures in target/bench.json"
 	@echo "make counts  count the simulator's instructions for each segment (CASES=\"one fifty\"); see benches/README.md"
 	@echo "make live-bench  measure how precise and fast live runs are (LOADED=1: also beside a busy process); idle machines only"
-	@echo "make serve-bench  measure the page of lasthop serve: the wait for a run's view, and live runs that are watched"
+	@echo "make serve-bench  measure lasthop serve: the first page, the player, the wait for a run's view, live runs that are watched"
 	@echo "make long    memory and descriptors over a day of virtual time, 10,000 live transfers, a study whose workers die"
 	@echo "make record  renew what tests compare with: window curves, schemas and reference pages"
 	@echo "make gallery  make the pictures of docs/gallery.md by their lines"
@@ -154,6 +154,7 @@ live-bench: setup
 
 # How long after its end a run is seen in the page, and whether clients that watch a live run make it less precise.
 serve-bench: setup
+	$(BIN)/python benches/serve_page.py
 	$(BIN)/python benches/serve_view.py
 	$(BIN)/python benches/serve_live.py
 

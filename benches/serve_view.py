@@ -7,6 +7,7 @@ ended, and prints the parts of the wait. It writes target/serve-view.json.
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -93,6 +94,7 @@ def main() -> None:
     print(f"a run of {middle['segments']:.0f} segments is seen {middle['seen_s']:.2f} s after its end")
     print(f"  server {middle['server_s']:.2f} s, transfer {middle['transfer_s']:.2f} s, browser {browser:.2f} s")
     print(f"  medians of {RUNS}; target {TARGET_S:g} s: {verdict}")
+    print(f"load of the last minute: {os.getloadavg()[0]:.2f}")
     target = ROOT / "target" / "serve-view.json"
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps({**middle, "browser_s": browser, "runs": measured}, indent=1) + "\n")
@@ -114,14 +116,14 @@ def seen(address: str, profile: Path) -> dict[str, Any]:
         page.look()
         page.open(address)
         page.wait("document.body?.dataset.ready")
-        order(page)
+        order(page, SCENARIO)
         found: dict[str, Any] = page.value(SEEN)
         return found
 
 
-def order(page: Page) -> None:
-    """Order the run, and wait for its end with more patience than for an answer."""
-    page.value(f"void ({ORDER % json.dumps(SCENARIO)}).then((result) => (window.opened = result))")
+def order(page: Page, scenario: str) -> None:
+    """Order the run of a scenario, and wait for its end with more patience than for an answer."""
+    page.value(f"void ({ORDER % json.dumps(scenario)}).then((result) => (window.opened = result))")
     until = time.monotonic() + 300
     while not page.value("window.opened ?? ''"):
         assert time.monotonic() < until, "the run did not end"

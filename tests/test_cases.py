@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command import Lasthop
-from lasthop.experiments.cases import cases_in, run_case
+from lasthop.experiments.cases import cases_in, chosen, run_case
 from lasthop.results import open_run
 
 RATES = "links.lasthop.down.rate=1 Mbit/s,2 Mbit/s"
@@ -44,6 +44,13 @@ def test_an_unknown_case_is_refused_with_the_names_of_the_cases(lasthop: Lasthop
     assert shown.status == 2
     assert "there is no case '3 Mbit/s'" in shown.err
     assert "1 Mbit/s; 2 Mbit/s" in shown.err
+
+
+def test_the_name_of_a_case_comes_before_its_number(lasthop: Lasthop, tmp_path: Path) -> None:
+    folder = tmp_path / "counts"
+    assert lasthop("run", "quickstart", "--sweep", "seed=2,1", "--out", str(folder)).status == 0
+    assert chosen(folder, "2").under(None)["seed"] == 2
+    assert chosen(folder, "1").under(None)["seed"] == 1
 
 
 def test_a_run_has_no_cases(lasthop: Lasthop, tmp_path: Path) -> None:

@@ -80,6 +80,9 @@ export class Panel {
     figure.append(element("figcaption", "", painter.title));
     host.append(figure);
     this.plot = new uPlot(this.options(figure), this.data(), figure);
+    const { canvas } = this.plot.ctx;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${painter.title}: ${painter.legend.map(({ label }) => label).join(", ")}`);
     this.tip = element("div", "tip");
     this.plot.over.append(this.tip, this.cursor);
     figure.append(legend(painter.legend));

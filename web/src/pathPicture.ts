@@ -25,7 +25,8 @@ interface Lane {
 
 export class PathPicture {
   readonly element = document.createElement("canvas");
-  /** Lost packets in the present picture. */
+  /** Packets in the present picture, and those of them that are lost. */
+  packets = 0;
   lost = 0;
   private readonly places: Map<string, Place>;
   private readonly lanes: Lane[];
@@ -71,7 +72,9 @@ export class PathPicture {
     const waiting = this.lanes.map(() => 0);
     this.lost = 0;
     this.lossRow = -1;
-    for (const row of this.index.underWay(at)) this.drawPacket(context, row, at, waiting);
+    const underWay = this.index.underWay(at);
+    this.packets = underWay.length;
+    for (const row of underWay) this.drawPacket(context, row, at, waiting);
     this.lanes.forEach((lane, place) => this.drawQueueLength(context, lane, waiting[place] - 1));
     for (const place of this.places.values()) this.drawNode(context, place);
   }

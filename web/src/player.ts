@@ -170,6 +170,7 @@ export class Player {
     if (this.story.textContent !== told) this.story.textContent = told;
     this.range.mark(at);
     this.figure.dataset.at = String(at);
+    this.figure.dataset.packets = String(this.picture.packets);
     this.figure.dataset.lost = String(this.picture.lost);
   }
 
