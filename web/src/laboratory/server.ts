@@ -182,8 +182,7 @@ export const server = {
   cancel: (job: number) => ask<Job>("DELETE", `/api/jobs/${job}`),
   results: () => ask<{ results: ResultEntry[]; captures: { name: string; bytes: number }[] }>("GET", "/api/results"),
   comparison: (names: string[]) => ask<Comparison>("GET", `/api/comparison?${runs(names)}`),
-  sweepOf: (name: string) =>
-    ask<SweepOf>("GET", `/api/sweep?name=${part(name)}`),
+  sweepOf: (name: string) => ask<SweepOf>("GET", `/api/sweep?name=${part(name)}`),
   studies: () => ask<Named[]>("GET", "/api/studies"),
   study: (name: string) => ask<Study>("GET", `/api/studies/${part(name)}`),
   runStudy: (order: { study: string; only: string[]; replications: number | null; out: string }) =>

@@ -162,7 +162,9 @@ async function shown(name: string): Promise<Shown> {
     const help = 'name it in the scenario: [record] tables = ["segments", "tcp", "packets", "queue"]';
     throw new Refused({ message: "the run recorded no table 'segments', which the view needs", help });
   }
-  const tables = found.files.filter((file) => file.name.endsWith(TABLE)).map((file) => file.name.slice(0, -TABLE.length));
+  const tables = found.files
+    .filter((file) => file.name.endsWith(TABLE))
+    .map((file) => file.name.slice(0, -TABLE.length));
   const facts = {
     name: summary.scenario,
     folder: name,

@@ -35,7 +35,10 @@ interface Grid {
 /** Starts a sweep. */
 export async function sweep(order: SweepOrder): Promise<Job> {
   const ordered = allJobs().filter(({ state }) => state === "waiting" || state === "running");
-  const out = await freeName(order.out, ordered.map(({ title }) => title));
+  const out = await freeName(
+    order.out,
+    ordered.map(({ title }) => title),
+  );
   const { length } = pointsOf(order);
   if (length * order.replications > MOST_RUNS) {
     const message = `the grid has ${length * order.replications} runs`;
@@ -135,9 +138,10 @@ class Sweep {
 
 /** Every combination of the values of the axes. */
 function pointsOf({ axes }: SweepOrder): string[][] {
-  return axes.reduce<string[][]>((points, { values }) => points.flatMap((at) => values.map((one) => [...at, one])), [
-    [],
-  ]);
+  return axes.reduce<string[][]>(
+    (points, { values }) => points.flatMap((at) => values.map((one) => [...at, one])),
+    [[]],
+  );
 }
 
 function overridesOf({ axes }: SweepOrder, point: string[]): string[] {

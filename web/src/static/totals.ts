@@ -92,7 +92,9 @@ function parted(place: string): [string, string] {
 
 /** The directions of links, or the cells, that a flow's data cross: the fewest hops, as the engine routes. */
 function placesOf(specification: Specification, from: string, to: string): string[] {
-  const users = new Map((specification.cells ?? []).flatMap(({ name, users }) => users.map(({ link }) => [link, name])));
+  const users = new Map(
+    (specification.cells ?? []).flatMap(({ name, users }) => users.map(({ link }) => [link, name])),
+  );
   return route(specification, from, to).map(([link, way]) =>
     way === "down" && users.has(link) ? users.get(link)! : `${link}.${way}`,
   );
