@@ -29,7 +29,7 @@ const flow = (name: string, throughput_Bps: number | null, received: number) => 
 
 const summary = {
   stopped_s: 4,
-  flows: [flow("one", 300, 600), flow("two", 100, 200), flow("call", null, 0)],
+  flows: [flow("one", 200, 600), flow("two", 100, 200), flow("call", null, 0)],
   links: [{ link: "hop", direction: "down", queue_drops: 2, error_drops: 1, queue_mean: 1.5 }],
 } as unknown as Summary;
 
@@ -40,7 +40,7 @@ test("bulk flows over one link are rivals, a call is none", () => {
 
 test("totals are over the whole run, and fairness is Jain's index of the rivals", () => {
   assert.equal(throughput(summary), 200);
-  assert.equal(fairness(summary, ["one", "two"]), 0.8);
+  assert.equal(fairness(summary, ["one", "two"]), 0.9);
   assert.equal(fairness(summary, ["one"]), null);
 });
 
@@ -48,7 +48,7 @@ test("a sweep measures what every run has", () => {
   assert.deepEqual(measured(summary, specification), {
     throughput_Bps: 200,
     elapsed_s: 2,
-    fairness: 0.8,
+    fairness: 0.9,
     retransmissions: 3,
     unnecessary_retransmissions: 0,
     timeouts: 0,
