@@ -1,7 +1,7 @@
-"""`make serve-bench`: the first page of `lasthop serve`, and the player with 500 packets under way, in headless Chromium.
+"""`make serve-bench`: the first page of `lasthop serve`, and the player with 500 packets under way, in Chromium.
 
-`python benches/serve_page.py` prints how long after the address was opened the first page can be used, in a browser that
-has never seen it, and how long the player computes for each picture. It writes target/serve-page.json.
+`python benches/serve_page.py` prints how long after the address was opened the first page can be used, in a browser
+that has never seen it, and how long the player computes for each picture. It writes target/serve-page.json.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from browser import Page, chromium
 from serve_view import ROOT, order, served
+
+from browser import Page, chromium
 
 OPENINGS: Final = 5
 FIRST_PAGE_S: Final = 1.0

@@ -379,7 +379,7 @@ def test_a_teacher_adds_a_lesson(page: Page, folder: Path) -> None:
     (own / "lesson.md").write_text(text[1], encoding="utf-8")
     page.command("Page.reload")
     page.click("Two queues")
-    page.fill(".questions input", "55")
+    page.fill(".questions input", "7")
     page.click("Let the run answer")
     page.wait("document.querySelector('.answer strong')")
     assert "as you expected" in page.text()

@@ -20,7 +20,7 @@ const MOST_NUMBERED = 40;
 const LOST_AT = 0.4;
 
 /** Room above the first node and below the last, in distances between nodes. */
-const ROOM = 0.3;
+const ROOM = 0.15;
 
 export class Ladder implements Painter {
   readonly title: string;

@@ -121,7 +121,8 @@ mod tests {
             let mut out = Vec::new();
             pack(&mut out, (0..23).map(value), width);
             let bit = |at: u32| out[at as usize / 8] >> (at % 8) & 1;
-            let read = |place: u32| (0..width).map(|at| u64::from(bit(place * width + at)) << at).sum::<u64>();
+            let read =
+                |place: u32| (0..width).map(|at| u64::from(bit(place * width + at)) << at).sum::<u64>();
             assert!((0..23).all(|place| read(place) == value(u64::from(place))), "width {width}");
             assert_eq!(out.len() as u32, (23 * width).div_ceil(8));
         }

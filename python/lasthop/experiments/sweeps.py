@@ -3,7 +3,7 @@
 >>> import lasthop
 >>> grid = lasthop.sweep("quickstart", {"links.lasthop.down.queue.limit": ["7 packets", "20 packets"]})
 >>> [round(case.measures["retransmissions"].mean) for case in grid.cases]  # doctest: +SKIP
-[55, 21]
+[7, 21]
 """
 
 from __future__ import annotations

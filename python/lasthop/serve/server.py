@@ -82,9 +82,7 @@ def settings_of(
     called = [own, *LOOPBACK, *names] if own in ("0.0.0.0", "[::]") or own in LOOPBACK else [own, *names]
     hosts = frozenset(f"{name.lower()}:{port}" for name in called)
     shown = f"{next(iter(names), '127.0.0.1' if own == '0.0.0.0' else own)}:{port}"
-    return Settings(
-        folder=folder, token=token, hosts=hosts, port=port, shown_host=shown, live=live, cluster=cluster
-    )
+    return Settings(folder=folder, token=token, hosts=hosts, port=port, shown_host=shown, live=live, cluster=cluster)
 
 
 def serve(bound: socket.socket, settings: Settings, announce: Callable[[], None]) -> None:
