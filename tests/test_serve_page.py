@@ -336,7 +336,7 @@ def test_a_record_that_is_missing_is_named(page: Page) -> None:
 
 
 def test_a_new_user_compares_two_tcps_over_lte(page: Page, folder: Path) -> None:
-    """From the first page to a comparison over a last hop of the library, as docs/recipes/first-comparison.md has it."""
+    """From the first page to a comparison over a last hop, as docs/recipes/first-comparison.md has it."""
     page.fill("input[type=search]", "lte")
     page.wait("[...document.querySelectorAll('.cards a')].some((each) => each.textContent === 'lte')")
     show(page, "lte-find")
