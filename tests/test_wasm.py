@@ -309,8 +309,9 @@ def test_a_run_is_shared_as_the_page_of_the_report(page: Page, lasthop: Lasthop,
         assert time.monotonic() < until, "nothing was saved"
         time.sleep(0.1)
     assert lasthop("run", "quickstart", "--seed", 7, "--out", tmp_path / "command").status == 0
-    assert lasthop("report", tmp_path / "command", "--out", tmp_path / "other" / "report.page").status == 0
-    ours, theirs = (data_of(path) for path in (saved[0], tmp_path / "other" / "report.page"))
+    theirs_at = tmp_path / "command" / "report.page"
+    assert lasthop("report", tmp_path / "command", "--out", theirs_at).status == 0
+    ours, theirs = (data_of(path) for path in (saved[0], theirs_at))
     assert ours[1] == theirs[1]
     for run in (ours[0]["runs"][0], theirs[0]["runs"][0]):
         run["tables"] = sorted(run["tables"])

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arrow_array::RecordBatch;
 use scenario::{Resolved, Search};
 use serde::{Deserialize, Serialize};
-use sim::{Outcome, ROWS, RecordSpec, Records};
+use sim::{Outcome, ROWS, Records};
 use stacks::Run;
 use units::Duration;
 use view::{Packer, Reports, Subject, Table, Tables};
@@ -104,10 +104,7 @@ pub(crate) fn resolved(text: &str, overrides: &[String], seed: Option<u64>) -> R
 
 fn result(order: &Order, mut progress: impl FnMut(f64)) -> Result<Answer, Fault> {
     let resolved = resolved(&order.text, &order.overrides, order.seed)?;
-    let mut spec = resolved.to_spec()?;
-    if order.summary_only {
-        spec.record = RecordSpec::default();
-    }
+    let spec = if order.summary_only { without_records(&resolved)?.to_spec() } else { resolved.to_spec() }?;
     let mut world = Run::new(spec, &resolved.stacks()).map_err(|error| Fault::of(&error))?;
     let mut files = Files::default();
     let mut viewed = order.view.then(Viewed::default);
@@ -136,6 +133,13 @@ fn result(order: &Order, mut progress: impl FnMut(f64)) -> Result<Answer, Fault>
         answer.files.push(File { name: COLUMNS.into(), bytes: columns.len(), contents: columns });
     }
     Ok(answer)
+}
+
+/// The scenario without tables and captures. What the summary needs is still measured.
+fn without_records(resolved: &Resolved) -> Result<Resolved, Fault> {
+    let mut value = resolved.to_value();
+    value["record"] = serde_json::json!({"tables": [], "captures": []});
+    Ok(Resolved::from_json(&value.to_string())?)
 }
 
 /// The name of the packed columns of the viewer among the files.
