@@ -124,7 +124,8 @@ fn result(order: &Order, mut progress: impl FnMut(f64)) -> Result<Answer, Fault>
     let mut answer = Answer {
         scenario: Some(Resolved::to_value(&resolved)),
         summary: serde_json::to_value(&summary).ok(),
-        files: files.finish(),
+        // Some tables are part of every run.
+        files: if order.summary_only { Vec::new() } else { files.finish() },
         ..Answer::default()
     };
     if let Some(viewed) = viewed {
