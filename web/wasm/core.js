@@ -14,7 +14,10 @@ export class Core {
     this.exports = exports;
   }
 
-  /** The answer to an order of `lasthop_run`, `lasthop_case`, `lasthop_check` or `lasthop_change`, and the files that come with it. */
+  /**
+   * The answer to an order of `lasthop_run`, `lasthop_case`, `lasthop_check` or `lasthop_change`, and the files that
+   * come with it.
+   */
   do(act, order) {
     const given = new TextEncoder().encode(JSON.stringify(order));
     const start = this.exports.lasthop_allocate(given.length);

@@ -1,7 +1,7 @@
 // Runs a scenario in the core for browsers, by Node: `node run.mjs CORE.wasm SCENARIO.toml SEED DIR [REPETITIONS
 // [view]]` writes the files of the result and answer.json into DIR. A negative seed stands for that of the scenario.
-// `cpu_s` of the answer has the CPU time of each repetition, in seconds. With `view`, the answer has what the viewer shows, and
-// its columns.
+// `cpu_s` of the answer has the CPU time of each repetition, in seconds. With `view`, the answer has what the viewer
+// shows, and its columns.
 import { readFile, writeFile } from "node:fs/promises";
 
 import { Core } from "./core.js";

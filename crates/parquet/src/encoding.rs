@@ -35,7 +35,7 @@ fn put_literals(out: &mut Vec<u8>, literals: &mut Vec<u32>, width: u32) {
     }
 }
 
-/// Values of `width` bits each, starting at the lowest bit of the first byte. They are put together in words of 64 bits:
+/// Values of `width` bits each, from the lowest bit of the first byte on. They are put together in words of 64 bits:
 /// wider arithmetic is slow on some machines, WebAssembly among them.
 fn pack(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
     let (mut word, mut held): (u64, u32) = (0, 0);
