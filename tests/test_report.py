@@ -139,7 +139,9 @@ def test_a_page_tells_the_story_and_the_causes(lasthop: Lasthop, results: list[P
         assert event["text"] in document
     for share in told["time_shares"]:
         assert share["words"] in document
-    index = json.loads(re.search(r'id="index">(.*?)</script>', document, re.DOTALL)[1])  # type: ignore[index]
+    found = re.search(r'id="index">(.*?)</script>', document, re.DOTALL)
+    assert found is not None
+    index = json.loads(found[1])
     words = index["runs"][0]["flows"][0]["words"]
     assert any(text.startswith("fast retransmit: ") for text in words)
     assert "lasthop.down: overflow" in words

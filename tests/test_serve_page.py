@@ -1,11 +1,7 @@
-"""`lasthop serve` in a browser: every step that a user takes, by Chromium.
-
-With LASTHOP_PICTURES set to a folder, the pictures of the documents are written there.
-"""
+"""`lasthop serve` in a browser: every step that a user takes, by Chromium."""
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -17,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from browser import Page, chromium
+from laboratory import change_the_rate, do_a_lesson, go, save_as_one_file, show
 from lasthop.doctor import checks
 
 OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
 
-PICTURES = os.environ.get("LASTHOP_PICTURES")
 ROOT = Path(__file__).parent.parent
 LESSON_IN_THE_DOCS = re.compile(r"```markdown\n(\+\+\+\n.*?)```", re.DOTALL)
 
@@ -55,19 +51,6 @@ def page(server: str, tmp_path: Path) -> Iterator[Page]:
         assert made.errors == []
 
 
-def show(page: Page, name: str, selector: str = "") -> None:
-    """Write a picture for the documents, with an element at its top."""
-    if PICTURES is None:
-        return
-    page.value(f"document.querySelector({selector!r})?.scrollIntoView()" if selector else "scrollTo(0, 0)")
-    time.sleep(0.3)
-    page.picture(Path(PICTURES) / f"laboratory-{name}.png")
-
-
-def go(page: Page, address: str) -> None:
-    page.value(f"location.hash = {address!r}")
-
-
 def run_quickstart(page: Page) -> None:
     go(page, "#/scenario/library/quickstart")
     page.click("Run quickstart")
@@ -78,12 +61,7 @@ def run_quickstart(page: Page) -> None:
 def test_a_scenario_is_built_run_seen_and_played_to_its_first_loss(page: Page, folder: Path) -> None:
     show(page, "scenarios")
     page.click("quickstart")
-    page.wait("document.querySelector('#group-links-0')")
-    page.value("document.querySelectorAll('.form details').forEach((each) => (each.open = true))")
-    page.fill("#field-links-0-down-rate", "4 Mbit/s")
-    page.wait("document.querySelector('.text textarea').value.includes('down = { rate = \"4 Mbit/s\"')")
-    text = page.value("document.querySelector('.text textarea').value")
-    assert '# "down" leads from the first to the second' in text
+    text = change_the_rate(page)
     page.fill(".text textarea", text.replace("4 Mbit/s", "3 Mbit/s"))
     page.wait("document.querySelector('#field-links-0-down-rate').value === '3 Mbit/s'")
     page.fill(".text textarea", text.replace("4 Mbit/s", "3 Mbitt/s"))
@@ -314,13 +292,8 @@ def test_page_up_and_down_show_another_flow(page: Page) -> None:
 
 def test_a_run_is_saved_as_one_file(page: Page, tmp_path: Path) -> None:
     run_quickstart(page)
-    page.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-    page.click("Save as one file")
-    until = time.monotonic() + 30
-    while not (saved := list(tmp_path.glob("*.html"))):
-        assert time.monotonic() < until, "nothing was saved"
-        time.sleep(0.1)
-    assert '"format":"lasthop report 1"' in saved[0].read_text(encoding="utf-8")
+    saved = save_as_one_file(page, tmp_path)
+    assert '"format":"lasthop report 1"' in saved.read_text(encoding="utf-8")
 
 
 def test_a_record_that_is_missing_is_named(page: Page) -> None:
@@ -388,11 +361,7 @@ def test_a_teacher_adds_a_lesson(page: Page, folder: Path) -> None:
 
 def test_a_lesson_is_done(page: Page) -> None:
     page.click("Lessons")
-    page.click("Slow start and its overshoot")
-    page.fill(".questions input", "80")
-    page.click("Let the run answer")
-    page.wait("document.querySelector('.answer strong')")
-    assert "The run gives 83 packets: as you expected." in page.text()
+    do_a_lesson(page)
     show(page, "lesson")
 
 

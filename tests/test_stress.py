@@ -12,8 +12,9 @@ from command import Lasthop
 from lasthop.judge import parse_entry
 from lasthop.judge.stress import hunt
 from lasthop.judge.stress.genome import Genome, Step, dimensions, genome_of
-from lasthop.judge.stress.goals import Sides, score
+from lasthop.judge.stress.goals import Goal, Sides, score
 from lasthop.judge.stress.rule import rule_of
+from lasthop.judge.stress.search import Method
 from lasthop.judge.stress.simplify import simplifications
 from lasthop.judge.stress.trials import Trial, scenario
 
@@ -33,7 +34,7 @@ class {name}:
         return max(int(used / 2), 2 * self.mss)
 """
 
-FAULTS = {
+FAULTS: dict[str, tuple[Goal, str]] = {
     # The least threshold was meant as two segments: a small window is raised.
     "reduction": ("harm", SOUND.replace("2 * self.mss)", "40 * self.mss)")),
     # After a silence of 300 ms, the window is what it was, again and again.
@@ -63,9 +64,9 @@ def test_a_planted_fault_is_found_against_the_sound_class(fault: str, tmp_path: 
     goal, text = FAULTS[fault]
     (tmp_path / "mine.py").write_text(SOUND.format(name="Sound") + text.format(name="Faulty"))
     faulty, sound = (parse_entry(f"{tmp_path}/mine.py:{name}") for name in ("Faulty", "Sound"))
-    found = hunt(faulty, against=sound, goal=goal, runs=240, seed=1)  # type: ignore[arg-type]
+    found = hunt(faulty, against=sound, goal=goal, runs=240, seed=1)
     assert found.score.low > 0.05, found.score
-    assert hunt(sound, against=sound, goal=goal, runs=20, seed=1).worst.score == 0.0  # type: ignore[arg-type]
+    assert hunt(sound, against=sound, goal=goal, runs=20, seed=1).worst.score == 0.0
 
 
 def test_the_worst_path_is_a_scenario_file_with_a_diagram_and_a_story(lasthop: Lasthop, tmp_path: Path) -> None:
@@ -95,8 +96,8 @@ def test_a_class_is_named_in_the_scenario_file_relative_to_it(lasthop: Lasthop, 
 
 
 @pytest.mark.parametrize("method", ["both", "random", "cma"])
-def test_a_search_is_the_same_each_time(method: str) -> None:
-    one, other = (hunt(parse_entry("reno"), runs=12, steps=2, seed=3, method=method) for _ in range(2))  # type: ignore[arg-type]
+def test_a_search_is_the_same_each_time(method: Method) -> None:
+    one, other = (hunt(parse_entry("reno"), runs=12, steps=2, seed=3, method=method) for _ in range(2))
     assert one.to_json() == other.to_json()
     assert set(one.by_method) <= {"random", "cma"}
 

@@ -7,7 +7,6 @@ import functools
 import hashlib
 import http.server
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ import pytest
 
 from browser import Page, chromium
 from command import Lasthop
+from laboratory import change_the_rate, do_a_lesson, go, save_as_one_file, show
 from lasthop.report.payload import run_payload
 from lasthop.results import open_run
 
@@ -34,7 +34,6 @@ LONG = {"hsdpa-cell", "live-cell", "moving-users", "link-5g-mmwave", "three-cubi
 SCENARIOS = sorted({path.stem for path in (ROOT / "scenarios").glob("*.toml")} - OTHERS - LONG)[::2]
 VIEWED = ("quickstart", "teach-spurious-timeout", "teach-cubic-bbr", "teach-incast", "teach-ack-loss")
 SEEDS = (1, 7)
-PICTURES = os.environ.get("LASTHOP_PICTURES")
 
 FILES_OF_THE_PAGE = """
 Promise.all([...document.querySelectorAll(".files a")].map(async (link) => {
@@ -107,19 +106,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         server.shutdown()
 
 
-def go(page: Page, address: str) -> None:
-    page.value(f"location.hash = {address!r}")
-
-
-def show(page: Page, name: str, selector: str = "") -> None:
-    """Write a picture for the documents, with an element at its top."""
-    if PICTURES is None:
-        return
-    page.value(f"document.querySelector({selector!r})?.scrollIntoView()" if selector else "scrollTo(0, 0)")
-    time.sleep(0.3)
-    page.picture(Path(PICTURES) / f"laboratory-static{name}.png")
-
-
 def start(page: Page, name: str, seed: int | None = None) -> None:
     """Open a scenario of the library and run it."""
     go(page, "#/scenarios")
@@ -181,25 +167,20 @@ def test_a_run_is_seen_and_played_to_its_first_loss(page: Page) -> None:
     page.click("next loss ▸")
     page.wait("document.querySelector('.player').dataset.lost === '1'")
     assert "is lost on lasthop.down: queue drop: overflow" in page.text()
-    show(page, "")
-    show(page, "-player", ".player")
+    show(page, "static")
+    show(page, "static-player", ".player")
 
 
 def test_a_text_and_its_form_change_each_other(page: Page) -> None:
     go(page, "#/scenario/library/quickstart")
-    page.wait("document.querySelector('#group-links-0')")
-    page.value("document.querySelectorAll('.form details').forEach((each) => (each.open = true))")
-    page.fill("#field-links-0-down-rate", "4 Mbit/s")
-    page.wait("document.querySelector('.text textarea').value.includes('down = { rate = \"4 Mbit/s\"')")
-    text = page.value("document.querySelector('.text textarea').value")
-    assert '# "down" leads from the first to the second' in text
+    text = change_the_rate(page)
     page.fill(".text textarea", text.replace("4 Mbit/s", "3 Mbitt/s"))
     page.wait("document.querySelector('.field.wrong #field-links-0-down-rate')")
     assert '"Mbitt/s" is not a unit' in page.text()
     page.command("Page.reload")
     page.wait("document.querySelector('.text textarea')?.value.includes('3 Mbitt/s')")
     page.wait("document.querySelector('.lines .wrong')")
-    show(page, "-error")
+    show(page, "static-error")
     page.click("Undo all changes")
     page.wait("document.querySelector('.text textarea').value.includes('2 Mbit/s')")
 
@@ -219,7 +200,7 @@ def test_runs_are_compared(page: Page) -> None:
     assert "Acknowledged of download, run by run" in page.text()
     rows = page.value("[...document.querySelectorAll('.differences tbody tr')].map((row) => row.innerText)")
     assert any("retransmissions" in row for row in rows)
-    show(page, "-compare")
+    show(page, "static-compare")
 
 
 def test_a_comparison_is_that_of_the_command(page: Page, lasthop: Lasthop, tmp_path: Path) -> None:
@@ -249,7 +230,7 @@ def test_a_sweep_has_the_numbers_of_the_command_and_a_case_opens_its_run(page: P
     page.click("Sweep lossy-path")
     page.wait("document.querySelectorAll('.job tbody tr').length === 2", 120)
     page.wait("document.querySelector('.job[data-state=done]')")
-    show(page, "-sweep")
+    show(page, "static-sweep")
     page.click("See it")
     page.wait("document.querySelectorAll('.chart .bar').length === 2")
     ended = lasthop("run", "lossy-path", "--sweep", f"{key}={','.join(values)}", "--replications", "3", "--json")
@@ -302,16 +283,11 @@ def test_a_run_is_shared_as_the_page_of_the_report(page: Page, lasthop: Lasthop,
     start(page, "quickstart", 7)
     see(page)
     page.wait("document.querySelector('.viewer')?.dataset.ready")
-    page.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-    page.click("Save as one file")
-    until = time.monotonic() + 30
-    while not (saved := list(tmp_path.glob("*.html"))):
-        assert time.monotonic() < until, "nothing was saved"
-        time.sleep(0.1)
+    saved = save_as_one_file(page, tmp_path)
     assert lasthop("run", "quickstart", "--seed", 7, "--out", tmp_path / "command").status == 0
     theirs_at = tmp_path / "command" / "report.page"
     assert lasthop("report", tmp_path / "command", "--out", theirs_at).status == 0
-    ours, theirs = (data_of(path) for path in (saved[0], theirs_at))
+    ours, theirs = (data_of(path) for path in (saved, theirs_at))
     assert ours[1] == theirs[1]
     for run in (ours[0]["runs"][0], theirs[0]["runs"][0]):
         run["tables"] = sorted(run["tables"])
@@ -329,12 +305,8 @@ def data_of(file: Path) -> tuple[Any, bytes]:
 
 def test_a_lesson_is_done(page: Page) -> None:
     go(page, "#/lessons")
-    page.click("Slow start and its overshoot")
-    page.fill(".questions input", "80")
-    page.click("Let the run answer")
-    page.wait("document.querySelector('.answer strong')")
-    assert "The run gives 83 packets: as you expected." in page.text()
-    show(page, "-lesson")
+    do_a_lesson(page)
+    show(page, "static-lesson")
 
 
 def test_a_run_is_cancelled_and_the_next_one_works(page: Page) -> None:
@@ -364,10 +336,10 @@ def test_every_control_has_a_name_and_dark_and_small_windows_work(page: Page) ->
         assert page.value(NAMELESS) == [], address
     page.wait("document.querySelector('.player')")
     page.look(dark=True)
-    show(page, "-dark", ".player")
+    show(page, "static-dark", ".player")
     page.look(width=420, height=900)
     page.wait("document.documentElement.scrollWidth <= 425")
-    show(page, "-phone")
+    show(page, "static-phone")
     go(page, "#/scenario/library/quickstart")
     page.wait("document.querySelector('.text textarea')?.value")
     assert page.value("document.documentElement.scrollWidth") <= 425

@@ -38,7 +38,7 @@ def _is_notebook() -> bool:
 def _in_notebook(words: str) -> Iterator[Tick]:
     from IPython.display import display
 
-    shown = display(_Bar(words, 0, 0), display_id=True)  # type: ignore[no-untyped-call]
+    shown = display(_Bar(words, 0, 0), display_id=True)  # type: ignore[no-untyped-call]  # IPython's
 
     def move(done: int, of: int) -> None:
         shown.update(_Bar(words, done, of))

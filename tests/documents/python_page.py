@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -82,8 +82,8 @@ def _members(found: type) -> Iterator[tuple[str, object]]:
             yield member, value
 
 
-def _signature(name: str, found: object) -> str:
-    text = str(inspect.signature(found))  # type: ignore[arg-type]
+def _signature(name: str, found: Callable[..., object]) -> str:
+    text = str(inspect.signature(found))
     text = re.sub(r"'([^']*)'", r"\1", re.sub(r"PathLike\[str\]", "PathLike", text))
     line = f"{name}{text}"
     if len(line) <= 100:

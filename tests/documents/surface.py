@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import click
+
 import lasthop
 from lasthop import _native
 from lasthop.cli import cli
@@ -49,8 +51,9 @@ def surface() -> dict[str, list[str]]:
 
 
 def _commands() -> Iterator[str]:
-    for name in cli.list_commands(None):  # type: ignore[arg-type]
-        command = cli.get_command(None, name)  # type: ignore[arg-type]
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
         assert command is not None
         for parameter in command.params:
             yield from (f"{name} {option}" for option in parameter.opts if option.startswith("-"))

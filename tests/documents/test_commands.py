@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -21,7 +22,7 @@ from lasthop.cli import cli
 
 RECIPES = sorted(f"docs/recipes/{path.name}" for path in ROOT.glob("docs/recipes/*.md"))
 PAGES = ["README.md", "docs/tutorial.md", *RECIPES]
-HELPS = ["", *cli.list_commands(None)]  # type: ignore[arg-type]
+HELPS = ["", *cli.list_commands(click.Context(cli))]
 SLOW = ("--help of study", "docs/recipes/divided-acks.md", "docs/recipes/other-stacks.md")
 """Pages whose commands take minutes."""
 

@@ -107,7 +107,7 @@ def test_several_runs_are_drawn_in_one_picture(lasthop: Lasthop, tmp_path: Path,
 def test_the_throughput_adds_up_to_the_bytes(long: api.Run) -> None:
     (axes,) = draw("throughput", long).axes
     (stairs,) = axes.patches
-    values, edges, _ = stairs.get_data()  # type: ignore[attr-defined]
+    values, edges, _ = stairs.get_data()  # type: ignore[attr-defined]  # it is a StepPatch
     megabytes = float((values * np.diff(edges)).sum()) / 8
     assert megabytes == pytest.approx(58, rel=1e-6)
 
@@ -139,7 +139,7 @@ def test_delays_are_at_least_the_propagation(long: api.Run) -> None:
         ("rtt", View(unit="segments")),
         ("time-sequence", View(links=("lasthop",))),
         ("cwnd", View(table="14")),
-        ("time-sequence", View(beside=(("other", None),))),  # type: ignore[arg-type]
+        ("time-sequence", View(beside=(("other", None),))),  # type: ignore[arg-type]  # refused unread
     ],
 )
 def test_options_that_a_picture_does_not_have_are_refused(long: api.Run, kind: str, view: View) -> None:

@@ -38,7 +38,7 @@ const view: View = {
   y: (level) => 100 * (1 - level),
 };
 
-test("the sender is above, and a packet says what it carries and what becomes of it", () => {
+test("the sender is above, and the words of a packet have what it carries and whether it arrives", () => {
   const ladder = new Ladder(crossings);
   assert.deepEqual(ladder.levels, ["mobile", "server"]);
   assert.equal(ladder.nearest(900, 0, view, 5)?.lines[1], "ACK 1,460");

@@ -32,8 +32,7 @@ def answer(descriptor: int, file: Path) -> None:
     with socket.socket(fileno=descriptor) as stream:
         limited = LimitedStream(stream, LARGEST_REQUEST, LONGEST_S, SILENCE_S)
         try:
-            # There is no server object, and the handler uses none.
-            Handler(limited, ("", 0), None)  # type: ignore[arg-type]
+            Handler(limited, ("", 0), None)  # type: ignore[arg-type]  # it uses no server
         except (OSError, LimitError):
             # The client has gone, or its request has no end; the report of its connection says so.
             return

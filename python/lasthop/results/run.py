@@ -51,7 +51,7 @@ class Run(Summarised):
         return str(self.summary.get("scenario", ""))
 
     @property
-    def table_names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def table_names(self) -> tuple[str, ...]:  # type: ignore[override]  # it is only read
         """The names of the recorded tables."""
         return tuple(self.tables)
 
@@ -142,12 +142,12 @@ class RunResult(Summarised):
         self.index = index
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:  # type: ignore[override]  # it is only read
         """The scenario's name."""
         return str(self.index["scenario"])
 
     @property
-    def summary(self) -> Mapping[str, Any]:  # type: ignore[override]
+    def summary(self) -> Mapping[str, Any]:  # type: ignore[override]  # it is only read
         """The summary of the run, as `lasthop run --json` prints it."""
         summary: Mapping[str, Any] = self.index["summary"]
         return summary
@@ -159,7 +159,7 @@ class RunResult(Summarised):
         return specification
 
     @cached_property
-    def table_names(self) -> tuple[str, ...]:  # type: ignore[override]
+    def table_names(self) -> tuple[str, ...]:  # type: ignore[override]  # it is only read
         """The names of the recorded tables."""
         return tuple(Path(name).stem for name in self.index["files"] if name.endswith(".parquet"))
 

@@ -7,7 +7,7 @@ A question names a number of the run's summary, so that the run gives the answer
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -117,7 +117,7 @@ def _check_keys(
     known: set[str],
     where: str,
     prefix: str,
-    required: set[str] = frozenset(),  # type: ignore[assignment]
+    required: Set[str] = frozenset(),
 ) -> None:
     for key in table:
         if key not in known:

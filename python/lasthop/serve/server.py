@@ -29,7 +29,7 @@ REQUEST_S = 10.0
 class ImpatientProtocol(H11Protocol):
     """HTTP/1.1 as uvicorn speaks it, on connections that are closed if no request comes: idle ones use up the limit."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP's
         """Accept a connection (asyncio.Protocol)."""
         super().connection_made(transport)
         self.loop.call_later(REQUEST_S, self._close_if_silent)

@@ -122,22 +122,8 @@ pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::data;
     use super::*;
-
-    const FULL: Bytes = Bytes(1000);
-
-    fn data(ms: u64, arrival: Arrival) -> Data {
-        Data {
-            now: Instant::START + Duration::from_millis(ms),
-            len: FULL,
-            arrival,
-            gap: arrival == Arrival::OutOfOrder,
-            scattered: false,
-            full: FULL,
-            polled: false,
-            rtt: None,
-        }
-    }
 
     /// Number of segments, 10 ms apart from `from` ms on, until an ACK.
     fn until_ack(policy: &mut InterArrival, from: u64) -> u64 {

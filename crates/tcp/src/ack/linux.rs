@@ -208,19 +208,11 @@ pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
 
-    fn data(millis: u64, arrival: Arrival) -> Data {
-        Data {
-            now: Instant::START + Duration::from_millis(millis),
-            len: Bytes(1000),
-            arrival,
-            gap: arrival == Arrival::OutOfOrder,
-            scattered: false,
-            full: Bytes(1000),
-            polled: false,
-            rtt: Some(Duration::from_millis(100)),
-        }
+    fn data(ms: u64, arrival: Arrival) -> Data {
+        Data { rtt: Some(Duration::from_millis(100)), ..testing::data(ms, arrival) }
     }
 
     fn tell(policy: &mut Linux, millis: u64, arrival: Arrival) -> When {

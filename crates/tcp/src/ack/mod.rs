@@ -5,6 +5,9 @@
 //!
 //! Start with `every_segment.rs`, then `delayed.rs`.
 
+#[cfg(test)]
+mod testing;
+
 use units::{Bytes, Duration, Instant};
 
 use crate::reassembly::Arrival;

@@ -102,22 +102,12 @@ pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing;
     use super::*;
     use crate::reassembly::Arrival;
 
-    const FULL: Bytes = Bytes(1000);
-
     fn data(ms: u64, arrival: Arrival) -> Data {
-        Data {
-            now: Instant::START + Duration::from_millis(ms),
-            len: FULL,
-            arrival,
-            gap: arrival == Arrival::OutOfOrder,
-            scattered: false,
-            full: FULL,
-            polled: false,
-            rtt: Some(Duration::from_millis(100)),
-        }
+        Data { rtt: Some(Duration::from_millis(100)), ..testing::data(ms, arrival) }
     }
 
     /// Number of ACKs in the round trip from `from` ms on, in which `segments` segments arrive.

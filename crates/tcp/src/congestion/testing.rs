@@ -3,9 +3,13 @@
 use serde_json::Value;
 use units::{Bytes, Duration, Instant, Seq};
 
-use super::{AckSample, CongestionControl, CongestionEvent, CongestionSignal, ENTRIES, SendEvent};
+use super::{
+    AckSample, CongestionControl, CongestionEvent, CongestionSignal, DeliverySample, ENTRIES, LossPhase,
+    RateSample, SendEvent,
+};
 
 pub(super) const SMSS: Bytes = Bytes(1000);
+pub(super) const RTT: Duration = Duration::from_millis(100);
 
 /// A started instance, with a first window of two segments.
 pub(super) fn built(id: &str, keys: Value) -> Box<dyn CongestionControl> {
@@ -20,6 +24,39 @@ pub(super) fn ack_sample(acked: Bytes, flight: Bytes) -> AckSample {
     let seq = Seq::default();
     let segments = acked.whole(SMSS) as u32;
     AckSample { acked, segments, flight, number: seq, nxt: seq, ..AckSample::default() }
+}
+
+/// An ACK of one segment that was sent when `prior_delivered` had been delivered, after a round trip of [`RTT`].
+pub(super) fn delivery(
+    now: Instant,
+    prior_delivered: Bytes,
+    delivered: Bytes,
+    in_flight: Bytes,
+) -> DeliverySample {
+    let rate = RateSample {
+        delivered: SMSS,
+        interval: Some(RTT),
+        prior_delivered,
+        lost: Bytes::ZERO,
+        in_flight,
+        application_limited: false,
+        retransmitted: false,
+    };
+    DeliverySample {
+        now,
+        newly_delivered: SMSS,
+        newly_lost: Bytes::ZERO,
+        marked: Bytes::ZERO,
+        delivered,
+        lost: Bytes::ZERO,
+        rate: Some(rate),
+        rtt: Some(RTT),
+        maybe_delayed: false,
+        prior_in_flight: in_flight + SMSS,
+        in_flight,
+        application_limited: false,
+        phase: LossPhase::Open,
+    }
 }
 
 /// `segments` segments are acknowledged one by one, the window full.

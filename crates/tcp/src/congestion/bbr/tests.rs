@@ -1,6 +1,6 @@
 //! The model over a path of one bottleneck.
 
-use super::super::testing::SMSS;
+use super::super::testing::{RTT, SMSS, delivery};
 use super::*;
 
 /// A bottleneck of 8 Mbit/s and 100 ms, BDP 100 segments, whose ACKs come one by one.
@@ -10,7 +10,6 @@ struct Bottleneck {
     flight: Bytes,
 }
 
-const RTT: Duration = Duration::from_millis(100);
 const BDP: Bytes = Bytes(100_000);
 
 impl Bottleneck {
@@ -26,7 +25,7 @@ impl Bottleneck {
         for number in 1..=segments {
             self.delivered += SMSS;
             self.now += RTT / segments;
-            let sample = ack(self.now, prior, self.delivered, flight - SMSS);
+            let sample = delivery(self.now, prior, self.delivered, flight - SMSS);
             let rate =
                 sample.rate.map(|rate| RateSample { delivered: SMSS * number, in_flight: flight, ..rate });
             let newly_lost = if number == 1 { lost } else { Bytes::ZERO };
@@ -50,34 +49,6 @@ fn rounds(bbr: &mut Bbr, path: &mut Bottleneck, count: u32) {
     (0..count).for_each(|_| path.round(bbr, LossPhase::Open, Bytes::ZERO));
 }
 
-/// An ACK of one segment.
-fn ack(now: Instant, prior_delivered: Bytes, delivered: Bytes, in_flight: Bytes) -> DeliverySample {
-    let rate = RateSample {
-        delivered: SMSS,
-        interval: Some(RTT),
-        prior_delivered,
-        lost: Bytes::ZERO,
-        in_flight,
-        application_limited: false,
-        retransmitted: false,
-    };
-    DeliverySample {
-        now,
-        newly_delivered: SMSS,
-        newly_lost: Bytes::ZERO,
-        marked: Bytes::ZERO,
-        delivered,
-        lost: Bytes::ZERO,
-        rate: Some(rate),
-        rtt: Some(RTT),
-        maybe_delayed: false,
-        prior_in_flight: in_flight + SMSS,
-        in_flight,
-        application_limited: false,
-        phase: LossPhase::Open,
-    }
-}
-
 #[test]
 fn acks_at_the_bandwidth_are_no_bunch_and_a_bunch_counts_beyond_it() {
     let bandwidth = Rate::from_bits_per_sec(8_000_000);
@@ -85,11 +56,11 @@ fn acks_at_the_bandwidth_are_no_bunch_and_a_bunch_counts_beyond_it() {
     let at = |ms: u64| Instant::START + Duration::from_millis(1000 + ms);
     // A segment takes 1 ms.
     for ms in 0..20 {
-        aggregation.on_ack(&ack(at(ms), Bytes::ZERO, SMSS, SMSS), bandwidth, SMSS * 100, false);
+        aggregation.on_ack(&delivery(at(ms), Bytes::ZERO, SMSS, SMSS), bandwidth, SMSS * 100, false);
     }
     assert_eq!(aggregation.extra(bandwidth), SMSS, "each epoch ends with the next ACK");
     for _ in 0..5 {
-        aggregation.on_ack(&ack(at(20), Bytes::ZERO, SMSS, SMSS), bandwidth, SMSS * 100, false);
+        aggregation.on_ack(&delivery(at(20), Bytes::ZERO, SMSS, SMSS), bandwidth, SMSS * 100, false);
     }
     assert_eq!(aggregation.extra(bandwidth), SMSS * 5);
 }
@@ -100,9 +71,9 @@ fn draining_ends_once_no_more_is_in_flight_than_the_path_holds() {
     rounds(&mut bbr, &mut path, 20);
     bbr.mode = Mode::Drain;
     let holds = bbr.inflight(bbr.max_bw(), 1.0);
-    bbr.check_drain(&ack(path.now, Bytes::ZERO, path.delivered, holds + SMSS));
+    bbr.check_drain(&delivery(path.now, Bytes::ZERO, path.delivered, holds + SMSS));
     assert_eq!(bbr.mode, Mode::Drain);
-    bbr.check_drain(&ack(path.now, Bytes::ZERO, path.delivered, holds));
+    bbr.check_drain(&delivery(path.now, Bytes::ZERO, path.delivered, holds));
     assert!(matches!(bbr.mode, Mode::ProbeBw { .. }), "{:?}", bbr.mode);
 }
 
@@ -114,11 +85,11 @@ fn the_round_of_probe_rtt_begins_once_the_flight_is_small() {
     bbr.mode = Mode::ProbeRtt { until: None, round_done: false };
     assert!(bbr.limits_itself());
     let sent = path.delivered;
-    bbr.on_delivery(&ack(path.now, Bytes::ZERO, sent + SMSS, SMSS * 4), &[]);
+    bbr.on_delivery(&delivery(path.now, Bytes::ZERO, sent + SMSS, SMSS * 4), &[]);
     // It was sent before the flight was small: no round trip has passed since.
-    bbr.on_delivery(&ack(path.now, sent, sent + SMSS * 2, SMSS * 4), &[]);
+    bbr.on_delivery(&delivery(path.now, sent, sent + SMSS * 2, SMSS * 4), &[]);
     assert!(matches!(bbr.mode, Mode::ProbeRtt { until: Some(_), round_done: false }), "{:?}", bbr.mode);
-    bbr.on_delivery(&ack(path.now, sent + SMSS * 2, sent + SMSS * 3, SMSS * 4), &[]);
+    bbr.on_delivery(&delivery(path.now, sent + SMSS * 2, sent + SMSS * 3, SMSS * 4), &[]);
     assert!(matches!(bbr.mode, Mode::ProbeRtt { until: Some(_), round_done: true }), "{:?}", bbr.mode);
 }
 

@@ -1,6 +1,6 @@
 //! The draft's test cases (appendix A) that need no network, over a path of one bottleneck.
 
-use super::super::testing::{SMSS, loss, timeout};
+use super::super::testing::{RTT, SMSS, delivery, loss, timeout};
 use super::super::{CongestionSignal, RateSample};
 use super::*;
 
@@ -16,7 +16,6 @@ struct Bottleneck {
     application_limited: bool,
 }
 
-const RTT: Duration = Duration::from_millis(100);
 const BDP: Bytes = Bytes(100_000);
 
 impl Bottleneck {
@@ -448,34 +447,6 @@ fn the_window_shrinks_to_the_model_once_the_pipe_was_full_and_not_before() {
     assert!(window(true) < SMSS * 100);
 }
 
-/// An ACK of one segment that was sent when `prior_delivered` had been delivered.
-fn ack(now: Instant, prior_delivered: Bytes, delivered: Bytes, in_flight: Bytes) -> DeliverySample {
-    let rate = RateSample {
-        delivered: SMSS,
-        interval: Some(RTT),
-        prior_delivered,
-        lost: Bytes::ZERO,
-        in_flight,
-        application_limited: false,
-        retransmitted: false,
-    };
-    DeliverySample {
-        now,
-        newly_delivered: SMSS,
-        newly_lost: Bytes::ZERO,
-        marked: Bytes::ZERO,
-        delivered,
-        lost: Bytes::ZERO,
-        rate: Some(rate),
-        rtt: Some(RTT),
-        maybe_delayed: false,
-        prior_in_flight: in_flight + SMSS,
-        in_flight,
-        application_limited: false,
-        phase: LossPhase::Open,
-    }
-}
-
 #[test]
 fn the_bandwidth_is_probed_once_the_wait_is_over_or_reno_would_have_probed() {
     let (mut bbr, mut path) = deep();
@@ -497,10 +468,10 @@ fn the_round_of_probe_rtt_begins_once_the_flight_is_small() {
     path.until(&mut bbr, Phase::Cruise);
     bbr.state = State::ProbeRtt { until: None, round_done: false };
     let (sent, small) = (path.delivered, bbr.probe_rtt_cwnd());
-    bbr.on_delivery(&ack(path.now, Bytes::ZERO, sent + SMSS, small), &[]);
+    bbr.on_delivery(&delivery(path.now, Bytes::ZERO, sent + SMSS, small), &[]);
     // It was sent before the flight was small: no round trip has passed since.
-    bbr.on_delivery(&ack(path.now, sent, sent + SMSS * 2, small), &[]);
+    bbr.on_delivery(&delivery(path.now, sent, sent + SMSS * 2, small), &[]);
     assert!(matches!(bbr.state, State::ProbeRtt { until: Some(_), round_done: false }), "{:?}", bbr.state);
-    bbr.on_delivery(&ack(path.now, sent + SMSS * 2, sent + SMSS * 3, small), &[]);
+    bbr.on_delivery(&delivery(path.now, sent + SMSS * 2, sent + SMSS * 3, small), &[]);
     assert!(matches!(bbr.state, State::ProbeRtt { until: Some(_), round_done: true }), "{:?}", bbr.state);
 }
