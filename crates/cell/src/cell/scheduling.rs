@@ -66,7 +66,7 @@ impl<P: Packet> Cell<P> {
         order.sort_by(|a, b| ranks[*b].order(&ranks[*a]).then(candidates[*a].user.cmp(&candidates[*b].user)));
         let (mut power, mut codes) = (1.0, self.codes);
         for place in order {
-            if self.sectors[sector].served.len() == self.users_per_tti {
+            if self.sectors[sector].served.len() == self.users_per_tti || ranks[place] == Rank::UNSERVED {
                 break;
             }
             let first = self.sectors[sector].served.is_empty();
@@ -109,6 +109,8 @@ impl<P: Packet> Cell<P> {
             delay: receiver.queue.delay(now),
             token_delay: receiver.history.token_delay(now),
             unserved: now - receiver.last_served,
+            packets: u32::try_from(receiver.queue.len()).unwrap_or(u32::MAX),
+            repeats: repeated.is_some(),
         };
         Some((candidate, Offer { quality, wanted, repeated }))
     }

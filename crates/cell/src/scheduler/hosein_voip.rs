@@ -4,9 +4,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Duration;
 
-use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, each, positive};
+use super::{Candidate, ConfigError, LEAST_SLACK, Rank, Scheduler, SchedulerParameters, Service, each, positive};
 use registry::Entry;
 
 /// The registry's line.
@@ -53,9 +52,6 @@ impl Scheduler for HoseinVoip {
         });
     }
 }
-
-/// At the budget itself the barrier would be infinite: a microsecond is far below a TTI.
-const LEAST_SLACK: Duration = Duration::from_micros(1);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, each, positive};
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, ServiceWeights, each};
 use registry::Entry;
 
 /// The registry's line.
@@ -15,46 +15,29 @@ pub const ENTRY: Entry = Entry::new(
 )
 .written("{ m-lwdf-delay = { voice = 1.0, elastic = 1.0 } }");
 
-/// The weights β of the services.
+/// The weights β of the services. Andrews et al. 2001 propose −log(δ) / (T μ) for a service of which a share δ of the
+/// packets may be later than T.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {
-    /// β of users with a delay budget, above 0. Andrews et al. 2001 propose −log(δ) / (T μ) for a share δ of packets
-    /// later than T.
-    pub voice: f64,
-    /// β of all others, above 0.
-    pub elastic: f64,
-}
-
-impl Parameters {
-    /// The weight of a service.
-    #[must_use]
-    pub const fn weight(&self, service: Service) -> f64 {
-        match service {
-            Service::DelayBound { .. } => self.voice,
-            Service::Elastic => self.elastic,
-        }
-    }
-}
+#[serde(transparent)]
+pub struct Parameters(pub ServiceWeights);
 
 impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
-        positive("voice", self.voice)?;
-        positive("elastic", self.elastic)
+        self.0.check()
     }
 
     fn scheduler(&self) -> Box<dyn Scheduler> {
-        Box::new(MLwdfDelay(*self))
+        Box::new(MLwdfDelay(self.0))
     }
 }
 
 #[derive(Debug)]
-struct MLwdfDelay(Parameters);
+struct MLwdfDelay(ServiceWeights);
 
 impl Scheduler for MLwdfDelay {
     fn rank(&mut self, candidates: &[Candidate], ranks: &mut Vec<Rank>) {
         each(candidates, ranks, |user| {
-            Rank::by(self.0.weight(user.service) * user.delay.as_secs_f64() * user.rate)
+            Rank::by(self.0.of(user.service) * user.delay.as_secs_f64() * user.rate)
         });
     }
 }
@@ -66,7 +49,7 @@ mod tests {
 
     #[test]
     fn waiting_time_and_rate_multiply_with_the_weight() {
-        let scheduler = &mut MLwdfDelay(Parameters { voice: 3.0, elastic: 1.0 });
+        let scheduler = &mut MLwdfDelay(ServiceWeights { voice: 3.0, elastic: 1.0 });
         // β d r: 3·0.02·1e5 = 6e3, 1·0.05·1e5 = 5e3, 1·0.01·1e6 = 1e4.
         let users = [
             Candidate { rate: 1e5, delay: ms(20), ..voice() },

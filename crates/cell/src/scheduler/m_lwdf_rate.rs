@@ -5,8 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::m_lwdf_delay::Parameters as Weights;
-use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, each};
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, ServiceWeights, each};
 use registry::Entry;
 
 /// The registry's line.
@@ -20,7 +19,7 @@ pub const ENTRY: Entry = Entry::new(
 /// The weights β of the services.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Parameters(pub Weights);
+pub struct Parameters(pub ServiceWeights);
 
 impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
@@ -33,12 +32,12 @@ impl SchedulerParameters for Parameters {
 }
 
 #[derive(Debug)]
-struct MLwdfRate(Weights);
+struct MLwdfRate(ServiceWeights);
 
 impl Scheduler for MLwdfRate {
     fn rank(&mut self, candidates: &[Candidate], ranks: &mut Vec<Rank>) {
         each(candidates, ranks, |user| {
-            Rank::by(self.0.weight(user.service) * user.token_delay.as_secs_f64() * user.rate)
+            Rank::by(self.0.of(user.service) * user.token_delay.as_secs_f64() * user.rate)
         });
     }
 }
@@ -50,7 +49,7 @@ mod tests {
 
     #[test]
     fn tokens_wait_and_not_packets() {
-        let scheduler = &mut MLwdfRate(Weights { voice: 1.0, elastic: 1.0 });
+        let scheduler = &mut MLwdfRate(ServiceWeights { voice: 1.0, elastic: 1.0 });
         let behind = Candidate { token_delay: ms(500), delay: ms(1), ..web() };
         let ahead = Candidate { token_delay: ms(0), delay: ms(900), ..web() };
         assert_eq!(order(scheduler, &[ahead, behind]), [1, 0]);

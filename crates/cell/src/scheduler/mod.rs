@@ -11,9 +11,15 @@ use std::fmt::Debug;
 
 use link::ConfigError;
 use registry::registry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use crate::identity::UserId;
+
+mod weights;
+
+pub use weights::ServiceWeights;
 
 registry! {
     /// In what order users are served. Written as its name, or a table of one key, its name.
@@ -29,6 +35,10 @@ registry! {
     SpectralWaiting = spectral_waiting,
     ExpPf = exp_pf,
     EarliestDeadline = earliest_deadline,
+    Barriers = barriers,
+    WeightedPf = weighted_pf,
+    PriorityDelayPf = priority_delay_pf,
+    CandidateSet = candidate_set,
 }
 
 impl SchedulerChoice {
@@ -79,6 +89,27 @@ pub enum Service {
     Elastic,
 }
 
+impl Service {
+    /// The service without its numbers.
+    #[must_use]
+    pub const fn kind(self) -> ServiceKind {
+        match self {
+            Self::DelayBound { .. } => ServiceKind::Voice,
+            Self::Elastic => ServiceKind::Elastic,
+        }
+    }
+}
+
+/// The services as files name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceKind {
+    /// Users with a delay budget.
+    Voice,
+    /// All others.
+    Elastic,
+}
+
 /// A user with data, to which the sector may send now. Rates in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
@@ -100,6 +131,10 @@ pub struct Candidate {
     pub token_delay: Duration,
     /// Time since it was last served.
     pub unserved: Duration,
+    /// Number of its packets in the queue.
+    pub packets: u32,
+    /// Whether a block of it is to be sent again.
+    pub repeats: bool,
 }
 
 impl Candidate {
@@ -129,6 +164,9 @@ pub struct Rank {
 }
 
 impl Rank {
+    /// The rank of a user that is not to be served in this TTI, even if there is no other.
+    pub const UNSERVED: Self = Self { class: 0, value: f64::NEG_INFINITY };
+
     /// A rank in the only class there is.
     #[must_use]
     pub const fn by(value: f64) -> Self {
@@ -145,6 +183,9 @@ impl Rank {
 /// Below any rate that a user has had once it was served: with it r / μ stays finite, and among users that have had
 /// nothing it goes by r.
 const LEAST_MEAN_RATE: f64 = 1.0;
+
+/// At its delay budget a barrier would be infinite: a microsecond is far below a TTI.
+const LEAST_SLACK: Duration = Duration::from_micros(1);
 
 /// A scheduler whose rank of a user depends on that user alone.
 fn each(candidates: &[Candidate], ranks: &mut Vec<Rank>, rank: impl FnMut(&Candidate) -> Rank) {

@@ -1,11 +1,13 @@
 //! Maximum rate with a minimum rate (MRmin): max r_i (1 + β exp(−β (μ_i − μ_min))) (Landström 2008 §7.2).
 //!
 //! It is the gradient rule for the utility U(μ) = μ + 1 − exp(−β (μ − μ_min)) (Hosein 2002, "QoS control for WCDMA
-//! high speed packet data"): a barrier, which grows exponentially where the average is below the minimum.
+//! high speed packet data"): a barrier, which grows exponentially where the average is below the minimum. `barriers` has
+//! the general rule.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::barriers::MinimumRate;
 use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, each, positive};
 use registry::Entry;
 
@@ -42,17 +44,10 @@ struct MrMin {
 
 impl Scheduler for MrMin {
     fn rank(&mut self, candidates: &[Candidate], ranks: &mut Vec<Rank>) {
-        each(candidates, ranks, |user| {
-            let above_kbit = (user.mean_rate - user.min_rate) / 1e3;
-            // Far below the minimum the barrier would overflow: its exponent is bounded.
-            let exponent = (-self.beta * above_kbit).min(LARGEST_EXPONENT);
-            Rank::by(user.rate * (1.0 + self.beta * libm::exp(exponent)))
-        });
+        let barrier = MinimumRate { beta: self.beta, of: None };
+        each(candidates, ranks, |user| Rank::by(user.rate * (1.0 + barrier.slope(user))));
     }
 }
-
-/// exp(600) ≈ 10²⁶⁰: with any rate still a finite number.
-const LARGEST_EXPONENT: f64 = 600.0;
 
 #[cfg(test)]
 mod tests {

@@ -18,6 +18,8 @@ pub(super) fn web() -> Candidate {
         delay: ms(10),
         token_delay: ms(10),
         unserved: ms(2),
+        packets: 3,
+        repeats: false,
     }
 }
 
@@ -41,7 +43,7 @@ pub(super) fn order(scheduler: &mut dyn Scheduler, candidates: &[Candidate]) -> 
     places
 }
 
-fn read(text: &str) -> Result<SchedulerChoice, toml::de::Error> {
+pub(super) fn read(text: &str) -> Result<SchedulerChoice, toml::de::Error> {
     #[derive(serde::Deserialize)]
     struct File {
         scheduler: SchedulerChoice,
