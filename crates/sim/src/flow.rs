@@ -156,7 +156,8 @@ impl Flow {
             ack_bytes: reading.ack_bytes,
             connections: u64::from(self.opened),
             measures: FlowMeasures::of(&reading, self.delays_since(None), &self.transfers)
-                .rated(self.service.voice, &reading),
+                .rated(self.service.voice, &reading)
+                .played_whole(self.service.playback, &self.transfers),
             windows: Vec::new(),
         }
     }

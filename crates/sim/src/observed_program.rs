@@ -27,7 +27,9 @@ impl ObservedFlow {
         delays.fill(&mut reading);
         let delays = delays.delays().since(&DelayHistogram::default());
         self.summary.measures =
-            FlowMeasures::of(&reading, delays, log.transfers()).rated(service.voice, &reading);
+            FlowMeasures::of(&reading, delays, log.transfers())
+                .rated(service.voice, &reading)
+                .played_whole(service.playback, log.transfers());
         self.transfers = log.transfers().to_vec();
     }
 }
@@ -99,6 +101,7 @@ mod tests {
             feedback: false,
             streams: false,
             voice: None,
+            playback: None,
         };
         told.add_program(&log, service, 1, true);
         let measures = &told.summary.measures;
@@ -120,6 +123,7 @@ mod tests {
             feedback: false,
             streams: false,
             voice: None,
+            playback: None,
         };
         told.add_program(&log, service, 0, false);
         assert_eq!((told.summary.bytes, told.summary.completed, told.transfers.len()), (7, true, 1));

@@ -95,7 +95,7 @@ fn flows<R: Recorder>(
     let flows = spec.flows.iter().zip(engine.flows.iter_mut());
     let summaries = ids.zip(flows).map(|(id, (flow_spec, flow))| {
         let name = |node: NodeId| spec.node(node).name.as_str();
-        let windows = windows.iter().map(|window| window.flow(id, &flow.transfers, flow.service.voice));
+        let windows = windows.iter().map(|window| window.flow(id, &flow.transfers, &flow.service));
         FlowSummary { windows: windows.collect(), ..flow.summary(name(flow_spec.from), name(flow_spec.to)) }
     });
     (summaries.collect(), diagnoses(engine))

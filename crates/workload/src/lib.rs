@@ -10,6 +10,7 @@
 //!   or a proxy for a host on another machine. [`Runner`] runs a program over two such hosts, whichever they are.
 //! - `end.rs` is one end of a connection over any [`Socket`]; `datagram.rs` is the payload of datagrams.
 //! - `voice.rs` is what the quality of a call depends on besides the loss of its frames.
+//! - `playback.rs` is the buffer of a media player, by which the quality of a stream is measured.
 //! - `log.rs` and `outcome.rs` are the results of a program.
 //!
 //! This crate must never read a clock, open a socket, or decide what a TCP or a link does.
@@ -20,6 +21,7 @@ mod executor;
 mod host;
 mod log;
 mod outcome;
+mod playback;
 mod ports;
 mod program;
 mod runner;
@@ -32,6 +34,7 @@ pub use executor::Executor;
 pub use host::{EndEvent, Ends, HostEvent, HostTable, Key, ProgramHost, Remains};
 pub use log::ProgramLog;
 pub use outcome::{Counters, ObservedRecord, ProgramConnection, ProgramOutcome};
+pub use playback::{Playback, PlaybackCourse, PlayoutBuffer};
 pub use ports::{ClientPorts, FIRST_CLIENT_PORT, LAST_CLIENT_PORT, PortChoice};
 pub use program::{Command, Program, SocketCall, SocketEvent, SocketId, Transfer};
 pub use runner::{Runner, RunnerSetup};

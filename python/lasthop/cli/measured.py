@@ -15,6 +15,10 @@ _TRANSFERS: Final[Columns] = {
     "transfer_mean_s": ("mean s", 1),
     "transfer_p50_s": ("median s", 1),
     "transfer_p95_s": ("95 % within s", 1),
+    "startup_s": ("startup s", 1),
+    "stalls": ("stalls", 1),
+    "stalled_s": ("stalled s", 1),
+    "media_bit_rate": ("media Mbit/s", 1e-6),
 }
 _DATAGRAMS: Final[Columns] = {
     "segments_sent": ("sent", 1),
@@ -37,6 +41,7 @@ _FLOW_IN_WINDOW: Final[Columns] = {
     "retransmissions": ("retransmitted", 1),
     "timeouts": ("timeouts", 1),
     "transfer_p50_s": ("median transfer s", 1),
+    "stalled_s": ("stalled s", 1),
     "frame_loss": ("lost or late %", 100),
     "delay_mean_s": ("mean delay ms", 1000),
     "delay_p95_s": ("95 % within ms", 1000),

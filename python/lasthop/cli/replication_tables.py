@@ -26,6 +26,8 @@ _MORE_OF_FLOWS = {
     "transfer_mean_s": "transfer s",
     "frame_loss": "lost or late",
     "mos": "MOS",
+    "stalled_s": "stalled s",
+    "media_bit_rate": "media bit/s",
     "delay_mean_s": "delay s",
     "jitter_s": "jitter s",
 }

@@ -21,6 +21,7 @@ _COLUMNS: Final = {
     "transfer_mean_s": ("transfer s", 1.0),
     "frame_loss": ("lost or late", 1.0),
     "mos": ("worst MOS", 1.0),
+    "stalled_s": ("longest stalled s", 1.0),
     "delay_mean_s": ("delay ms", 1e3),
     "delay_p95_s": ("delay 95 % ms", 1e3),
     "queue_mean": ("mean queue", 1.0),

@@ -37,6 +37,8 @@ FLOW_MEASURES: Final = (
     "transfer_mean_s",
     "frame_loss",
     "mos",
+    "stalled_s",
+    "media_bit_rate",
 )
 LINK_MEASURES: Final = ("queue_drops", "error_drops", "utilisation", "queue_mean", "queue_p95")
 STUDY_MEASURES: Final = ("measured",)

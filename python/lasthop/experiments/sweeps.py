@@ -363,7 +363,7 @@ def measured(summary: Mapping[str, Any], rivals: Rivals = NO_RIVALS) -> dict[str
         "timeouts": sum(flow["timeouts"] for flow in flows),
         "drops": sum(link["queue_drops"] + link["error_drops"] for link in links),
     }
-    for key in ("delay_mean_s", "delay_p95_s", "transfer_mean_s", "frame_loss"):
+    for key in ("delay_mean_s", "delay_p95_s", "transfer_mean_s", "frame_loss", "stalled_s"):
         found[key] = max((flow[key] for flow in flows if flow.get(key) is not None), default=None)
     found["mos"] = min((flow["mos"] for flow in flows if flow.get("mos") is not None), default=None)
     found["queue_mean"] = max(

@@ -28,7 +28,7 @@ export function measured(summary: Summary, specification: Specification): Record
     timeouts: total(flows, "timeouts"),
     drops: total(links, "queue_drops") + total(links, "error_drops"),
   };
-  for (const key of ["delay_mean_s", "delay_p95_s", "transfer_mean_s", "frame_loss"])
+  for (const key of ["delay_mean_s", "delay_p95_s", "transfer_mean_s", "frame_loss", "stalled_s"])
     found[key] = extreme(Math.max, flows, key);
   found.mos = extreme(Math.min, flows, "mos");
   found.queue_mean = extreme(Math.max, links, "queue_mean");

@@ -1,8 +1,8 @@
 //! Measures over a span of the run, in the units of the summary.
 
 use serde::{Deserialize, Serialize};
-use units::Duration;
-use workload::{Transfer, Voice};
+use units::{Duration, Instant};
+use workload::{Playback, Service, Transfer, Voice};
 
 use super::e_model::{Frames, mean_opinion_score, rating};
 use super::reading::{FlowReading, LinkReading, LinkTimes};
@@ -81,6 +81,14 @@ pub struct FlowMeasures {
     pub r_factor: Option<f64>,
     /// The mean opinion score that follows from it, from 1 to 4.5.
     pub mos: Option<f64>,
+    /// The quality of a stream of media: the time from the first request until playback began.
+    pub startup_s: Option<f64>,
+    /// Interruptions of playback that ended.
+    pub stalls: Option<u64>,
+    /// The sum of their lengths.
+    pub stalled_s: Option<f64>,
+    /// The mean rate of the media in the chunks that arrived, in bit/s.
+    pub media_bit_rate: Option<f64>,
 }
 
 /// Activity of one direction of a link between two times.
@@ -129,12 +137,13 @@ pub struct LinkMeasures {
 
 impl WindowResult {
     /// Activity of a flow in the window.
-    pub(crate) fn flow(&self, flow: FlowId, transfers: &[Transfer], voice: Option<Voice>) -> FlowSpan {
+    pub(crate) fn flow(&self, flow: FlowId, all: &[Transfer], service: &Service) -> FlowSpan {
         let total = |reading: &Reading| reading.flows.get(flow.index()).copied().unwrap_or_default();
         let inside = total(&self.closed).since(total(&self.opened));
         let per_second = |amount: u64| rate(amount, self.length());
         let within = |transfer: &&Transfer| self.opened.at < transfer.end && transfer.end <= self.closed.at;
-        let transfers: Vec<Transfer> = transfers.iter().filter(within).copied().collect();
+        let transfers: Vec<Transfer> = all.iter().filter(within).copied().collect();
+        let span = [self.opened.at, self.closed.at];
         let delays = |reading: &Reading| reading.delays.get(flow.index()).cloned().unwrap_or_default();
         let delays = delays(&self.closed).since(&delays(&self.opened));
         FlowSpan {
@@ -151,7 +160,9 @@ impl WindowResult {
             timeouts: inside.timeouts,
             acks: inside.acks,
             ack_bit_rate: per_second(8 * inside.ack_bytes),
-            measures: FlowMeasures::of(&inside, delays, &transfers).rated(voice, &inside),
+            measures: FlowMeasures::of(&inside, delays, &transfers)
+                .rated(service.voice, &inside)
+                .played(service.playback, all, span),
         }
     }
 
@@ -199,8 +210,7 @@ impl FlowMeasures {
             delay_p95_s: delays.map(|delays| delays.p95_s),
             delay_p99_s: delays.map(|delays| delays.p99_s),
             jitter_s: share(totals.jitter_sum.as_secs_f64(), totals.jitter_count as f64),
-            r_factor: None,
-            mos: None,
+            ..Self::default()
         }
     }
 
@@ -211,6 +221,29 @@ impl FlowMeasures {
         let frames = Frames { known, missed, bursts: totals.loss_bursts };
         let rating = voice.filter(|_| known > 0).map(|voice| rating(&voice, frames));
         Self { r_factor: rating, mos: rating.map(mean_opinion_score), ..self }
+    }
+
+    /// With the quality of a stream, if `all` transfers of the flow are chunks of one: what ended after the first of
+    /// two times, and not after the second.
+    pub(crate) fn played(self, playback: Option<Playback>, all: &[Transfer], [after, until]: [Instant; 2]) -> Self {
+        let Some((playback, first)) = playback.zip(all.first()) else { return self };
+        let within = |end: Instant| after < end && end <= until;
+        let course = playback.course(all);
+        let began = course.began.filter(|began| within(*began));
+        let stalls: Vec<Duration> = course.stalls.iter().filter(|stall| within(stall[1])).map(|[from, to]| *to - *from).collect();
+        let chunks: Vec<Transfer> = all.iter().filter(|chunk| within(chunk.end)).copied().collect();
+        Self {
+            startup_s: began.map(|began| (began - first.start).as_secs_f64()),
+            stalls: Some(stalls.len() as u64),
+            stalled_s: Some(stalls.iter().copied().map(Duration::as_secs_f64).sum()),
+            media_bit_rate: playback.media_bit_rate(&chunks),
+            ..self
+        }
+    }
+
+    /// The same over a whole run.
+    pub(crate) fn played_whole(self, playback: Option<Playback>, all: &[Transfer]) -> Self {
+        self.played(playback, all, [Instant::START, Instant::NEVER])
     }
 }
 

@@ -92,6 +92,45 @@ fn a_call_beside_a_full_queue_has_a_lower_score() {
 }
 
 #[test]
+fn a_stream_stalls_where_the_link_is_slower_than_its_lowest_rate() {
+    let stream = |link_rate: &str| {
+        let link = config(json!({ "rate": link_rate, "propagation": "20 ms" }));
+        run(one(link, json!({ "streaming": { "rates": ["1 Mbit/s"] } }), 60)).summary.flows.remove(0).measures
+    };
+    let fast = stream("4 Mbit/s");
+    assert_eq!((fast.stalls, fast.stalled_s, fast.media_bit_rate), (Some(0), Some(0.0), Some(1e6)));
+    assert!((1.0..1.5).contains(&fast.startup_s.unwrap()), "4 Mbit through 4 Mbit/s: {fast:?}");
+    // A chunk of 4 s takes 8 s and its headers: after each, playback waits for 4 s more.
+    let slow = stream("500 kbit/s");
+    let (stalls, stalled) = (slow.stalls.unwrap(), slow.stalled_s.unwrap());
+    assert_eq!(stalls, slow.transfers - 1, "{slow:?}");
+    assert!((4.0..5.0).contains(&(stalled / stalls as f64)), "{slow:?}");
+}
+
+#[test]
+fn a_stream_takes_the_highest_rate_that_keeps_its_buffer_filled() {
+    let rates = ["500 kbit/s", "1 Mbit/s", "2 Mbit/s", "4 Mbit/s"];
+    let media = |link_rate: &str| {
+        let link = config(json!({ "rate": link_rate, "propagation": "20 ms", "queue": { "limit": "50 packets" } }));
+        let flow = run(one(link, json!({ "streaming": { "rates": rates } }), 600)).summary.flows.remove(0);
+        assert_eq!(flow.measures.stalls, Some(0), "{link_rate}: {flow:?}");
+        flow.measures.media_bit_rate.unwrap()
+    };
+    assert!(media("10 Mbit/s") > 3.5e6);
+    // Between 1 and 2 Mbit/s it goes up and down with its buffer.
+    assert!((1.2e6..1.6e6).contains(&media("1.6 Mbit/s")));
+}
+
+#[test]
+fn push_to_talk_sends_a_packet_for_every_eight_frames() {
+    let talk = json!({ "push-to-talk": { "talk": "1.6 s", "pause": "400 ms" } });
+    let flow = run(one(roomy(), talk, 20)).summary.flows.remove(0);
+    // Ten bursts of 1.6 s, with a packet every 160 ms.
+    assert_eq!((flow.segments_sent, flow.measures.packets_lost, flow.measures.packets_late), (100, 0, 0));
+    assert_eq!(flow.measures.r_factor, None);
+}
+
+#[test]
 fn with_fast_open_every_page_but_the_first_saves_a_round_trip() {
     let mut spec = one(roomy(), json!({ "web": { "size": "1000 bytes", "think": "1 s" } }), 10);
     spec.flows[0].sender = tcp(json!({ "fast_open": "server" }));

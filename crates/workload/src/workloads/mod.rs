@@ -18,6 +18,7 @@ use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use self::bulk::{Amount, Bulk};
 pub use self::line::Line;
+use crate::playback::Playback;
 use crate::program::Program;
 use crate::voice::Voice;
 
@@ -32,6 +33,8 @@ registry::registry! {
     Background = background,
     OnOff = on_off,
     Voip = voip,
+    PushToTalk = push_to_talk,
+    Streaming = streaming,
     ConstantRate = constant_rate,
     Poisson = poisson,
     Tfrc = tfrc,
@@ -100,17 +103,19 @@ pub struct Service {
     pub streams: bool,
     /// The codec, if the datagrams are frames of a call.
     pub voice: Option<Voice>,
+    /// The player, if the transfers are chunks of media that it plays in their order.
+    pub playback: Option<Playback>,
 }
 
 impl Service {
     /// Connections to a port.
     const fn connections(port: u16) -> Self {
-        Self { transport: Transport::Tcp, port, budget: None, feedback: false, streams: false, voice: None }
+        Self { transport: Transport::Tcp, port, budget: None, feedback: false, streams: false, voice: None, playback: None }
     }
 
     /// Datagrams to a port, late after `budget`.
     const fn datagrams(port: u16, budget: Option<Duration>) -> Self {
-        Self { transport: Transport::Udp, port, budget, feedback: false, streams: false, voice: None }
+        Self { transport: Transport::Udp, port, budget, feedback: false, streams: false, voice: None, playback: None }
     }
 }
 

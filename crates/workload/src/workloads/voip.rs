@@ -48,7 +48,7 @@ pub struct Parameters {
     pub robustness: f64,
 }
 
-/// Headers of a frame.
+/// Headers of a packet with frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Headers {
@@ -75,15 +75,23 @@ impl Default for Parameters {
     }
 }
 
-/// IPv4 without options (RFC 791), UDP (RFC 768), RTP without sources (RFC 3550 §5.1).
-const HEADERS: u64 = 20 + 8 + 12;
+impl Headers {
+    /// Bytes of headers in a packet beyond the codec's rate.
+    pub(super) const fn length(self) -> u64 {
+        match self {
+            // IPv4 without options (RFC 791), UDP (RFC 768), RTP without sources (RFC 3550 §5.1).
+            Self::Full => 20 + 8 + 12,
+            Self::Compressed => 0,
+        }
+    }
+}
 
 impl Parameters {
     /// The size of a frame's packet; a codec's last bits fill a byte.
     fn packet(&self) -> Bytes {
         let bits = self.rate.bits_per_sec() as f64 * self.frame.as_secs_f64();
         let frame = libm::ceil(bits / 8.0) as u64;
-        Bytes(frame.saturating_add(if self.headers == Headers::Full { HEADERS } else { 0 }))
+        Bytes(frame.saturating_add(self.headers.length()))
     }
 }
 
