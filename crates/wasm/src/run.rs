@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
+use network::Files;
 use scenario::{Resolved, Search};
 use serde::{Deserialize, Serialize};
-use sim::{Outcome, ROWS, Records};
+use sim::{Outcome, Records};
 use stacks::Run;
 use units::Duration;
 use view::{Packer, Reports, Subject, Table, Tables};
 
 use crate::fault::Fault;
-
-/// Profiles and presets, by their paths in the library.
-const LIBRARY: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
 /// The time of the run between two collections of its records: that of the command, so that the files are the same.
 const SLICE: Duration = Duration::from_millis(100);
@@ -67,6 +65,12 @@ pub struct File {
     pub contents: Vec<u8>,
 }
 
+impl From<network::File> for File {
+    fn from(network::File { name, contents }: network::File) -> Self {
+        Self { name, bytes: contents.len(), contents }
+    }
+}
+
 impl Answer {
     /// The JSON, after the number of its bytes, and before the contents of the files.
     #[must_use]
@@ -94,7 +98,7 @@ pub(crate) const SCENARIO: &str = "scenario.toml";
 
 /// The library of the program.
 pub(crate) fn library() -> Search {
-    Search::in_memory(LIBRARY.iter().copied())
+    Search::in_memory(library::FILES.iter().copied())
 }
 
 /// The scenario of a text, resolved.
@@ -125,7 +129,7 @@ fn result(order: &Order, mut progress: impl FnMut(f64)) -> Result<Answer, Fault>
         scenario: Some(Resolved::to_value(&resolved)),
         summary: serde_json::to_value(&summary).ok(),
         // Some tables are part of every run.
-        files: if order.summary_only { Vec::new() } else { files.finish() },
+        files: if order.summary_only { Vec::new() } else { files.finish().into_iter().map(File::from).collect() },
         ..Answer::default()
     };
     if let Some(viewed) = viewed {
@@ -175,47 +179,6 @@ impl Viewed {
         Ok((view, packer.finish()))
     }
 }
-
-/// Tables and captures, in the order in which they began.
-#[derive(Default)]
-struct Files {
-    tables: Vec<(&'static str, parquet::Writer<Vec<u8>>)>,
-    captures: Vec<(String, Vec<u8>)>,
-}
-
-impl Files {
-    fn append(&mut self, records: &Records) {
-        for (name, batch) in &records.tables {
-            let place = self.tables.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-                let table = parquet::Writer::new(Vec::new(), batch.schema()).expect(IN_MEMORY);
-                self.tables.push((name, table));
-                self.tables.len() - 1
-            });
-            for start in (0..batch.num_rows()).step_by(ROWS) {
-                let group = batch.slice(start, ROWS.min(batch.num_rows() - start));
-                self.tables[place].1.write(&group).expect(IN_MEMORY);
-            }
-        }
-        for (point, bytes) in &records.captures {
-            match self.captures.iter_mut().find(|(known, _)| known == point) {
-                Some((_, capture)) => capture.extend(bytes),
-                None => self.captures.push((point.clone(), bytes.clone())),
-            }
-        }
-    }
-
-    fn finish(self) -> Vec<File> {
-        let named = |name, contents: Vec<u8>| File { name, bytes: contents.len(), contents };
-        let tables = self
-            .tables
-            .into_iter()
-            .map(|(name, table)| named(format!("{name}.parquet"), table.finish().expect(IN_MEMORY)));
-        let captures = self.captures.into_iter();
-        tables.chain(captures.map(|(point, bytes)| named(format!("capture-{point}.pcapng"), bytes))).collect()
-    }
-}
-
-const IN_MEMORY: &str = "a vector takes every byte";
 
 #[cfg(test)]
 mod tests {

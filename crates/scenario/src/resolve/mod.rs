@@ -182,7 +182,8 @@ impl Check<'_> {
             }
         }
         let addresses = self.addresses(&names)?;
-        names.into_iter().map(|name| self.host(name, addresses[name])).collect()
+        let is_end = |name: &str| flows.iter().any(|flow| flow.from == name || flow.to == name);
+        names.into_iter().map(|name| self.host(name, addresses[name], is_end(name))).collect()
     }
 
     fn by_line(&self) -> Vec<&str> {
@@ -195,10 +196,11 @@ impl Check<'_> {
         names
     }
 
-    fn host(&self, name: &str, address: Ipv4Addr) -> Result<Host, InputError> {
+    /// A host; one at which no flow ends needs no TCP, and so no profile.
+    fn host(&self, name: &str, address: Ipv4Addr, is_end: bool) -> Result<Host, InputError> {
         let file = &self.file.hosts[name];
         self.quinn(name, file)?;
-        let needs_profile = file.stack.is_none_or(Stack::follows_a_profile);
+        let needs_profile = is_end && file.stack.is_none_or(Stack::follows_a_profile);
         if needs_profile && file.profile.is_none() {
             let message = "the key \"profile\" is missing";
             let help = "add profile = \"sack-6675\"; lasthop list profiles shows the others";

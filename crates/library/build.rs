@@ -1,13 +1,13 @@
-//! Writes the profiles and presets of the library into the program: a browser has no folders.
+//! Writes the profiles and presets of the library into the program.
 
 use std::path::Path;
 use std::{env, fs};
 
 fn main() {
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../..");
+    let root = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let mut texts = String::from("[\n");
     for kind in ["presets", "profiles"] {
-        let folder = root.join(kind).canonicalize().expect("the library is in the checkout");
+        let folder = Path::new(&root).join(kind).canonicalize().expect("the library is in the package");
         println!("cargo::rerun-if-changed={}", folder.display());
         let entries = fs::read_dir(&folder).expect("the library is readable");
         let mut files: Vec<_> = entries.map(|entry| entry.expect("the library is readable").path()).collect();

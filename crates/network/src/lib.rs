@@ -1,0 +1,53 @@
+//! The links of a scenario as a library: a network in virtual time, under any stack that does no input and output.
+//!
+//! A QUIC or TCP implementation that is a state machine needs three things for its tests: something that carries its
+//! packets, something that says when to continue, and the same result each time. A [`Network`] is the links, queues,
+//! losses and cross traffic of a scenario file, with hosts that are yours: hand in the packets that they send
+//! ([`Network::send`], [`Network::send_datagram`]), run to the earliest time at which anything is due
+//! ([`Network::next_event`], [`Network::run_until`]), take out what arrives ([`Network::poll`]). Nothing waits, nothing
+//! reads a clock: the same calls give the same packets at the same nanosecond.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use lasthop_network::{Datagram, Network};
+//!
+//! let text = r#"
+//! [hosts]
+//! client = { address = "10.0.0.1" }
+//! server = { address = "10.0.0.2" }
+//! [[links]]
+//! name = "lasthop"
+//! between = ["server", "client"]
+//! down = { rate = "1 Mbit/s", propagation = "20 ms" }
+//! up = { rate = "1 Mbit/s", propagation = "20 ms" }
+//! "#;
+//! let mut network = Network::parse(text, &[], None)?;
+//! let question = Datagram {
+//!     from: "10.0.0.1:5000".parse()?,
+//!     to: "10.0.0.2:4433".parse()?,
+//!     ecn: 0,
+//!     payload: vec![7; 97],
+//! };
+//! network.send_datagram(Duration::ZERO, &question)?;
+//! while let Some(next) = network.next_event() {
+//!     network.run_until(next)?;
+//! }
+//! let arrival = network.poll().expect("nothing on the way loses it");
+//! // 125 bytes with their headers take 1 ms.
+//! assert_eq!((arrival.at, arrival.datagram()), (Duration::from_millis(21), Some(question)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Flows of the scenario between its other hosts run as they do in `lasthop run`, and compete for the links: cross
+//! traffic. [`Results::write`] writes what `lasthop run` writes, for `lasthop report`, `plot` and `explain`.
+//!
+//! This crate decides nothing about a packet; `sim` does.
+
+mod datagram;
+mod network;
+mod results;
+
+pub use datagram::Datagram;
+pub use network::{Arrival, Fate, HostId, Loss, Network, NetworkError};
+pub use results::{File, Files, Results};
