@@ -42,12 +42,25 @@
 //! Flows of the scenario between its other hosts run as they do in `lasthop run`, and compete for the links: cross
 //! traffic. [`Results::write`] writes what `lasthop run` writes, for `lasthop report`, `plot` and `explain`.
 //!
+//! The same links run lasthop's own TCP with a congestion control of yours: [`Scenario::congestion`].
+//!
 //! This crate decides nothing about a packet; `sim` does.
 
 mod datagram;
 mod network;
 mod results;
+mod scenario;
+
+/// What a congestion control of one's own is made of ([`Scenario::congestion`]).
+pub mod congestion {
+    pub use tcp::congestion::{
+        AckSample, CongestionControl, CongestionEvent, CongestionSignal, DeliverySample, LossPhase, Pace, PathModel,
+        SendEvent, Traits,
+    };
+    pub use units::{Bytes, Duration, Instant, Rate};
+}
 
 pub use datagram::Datagram;
 pub use network::{Arrival, Fate, HostId, Loss, Network, NetworkError};
 pub use results::{File, Files, Results};
+pub use scenario::Scenario;

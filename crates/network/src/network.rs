@@ -4,13 +4,14 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use std::time::Duration;
 
-use scenario::{InputError, Resolved, Search};
+use ::scenario::{InputError, Resolved};
 use sim::{ExternalFate, NodeKind, Outcome, Spec, World};
 use thiserror::Error;
 use units::{Instant, NodeId};
 
 use crate::datagram::{Datagram, LARGEST_PAYLOAD};
 use crate::results::Results;
+use crate::scenario::Scenario;
 
 /// The links of a scenario between hosts of the caller.
 ///
@@ -88,6 +89,12 @@ pub enum NetworkError {
     /// The links hold more packets than memory should, or the stream of cross traffic was damaged.
     #[error("{0}")]
     Run(#[from] sim::RunError),
+    /// Stacks cannot do what their flows want.
+    #[error("{0}")]
+    Setup(#[from] stacks::SetupError),
+    /// A name that no flow has.
+    #[error("the scenario has no flow {0:?}")]
+    Flow(String),
     /// Every host of the scenario is an end of a flow.
     #[error("every host of the scenario is an end of one of its flows: name a host in links and in no flow")]
     NoHost,
@@ -125,7 +132,7 @@ impl Network {
     /// # Errors
     /// A mistake in the file or in an override; a scenario in which no host is the caller's.
     pub fn open(path: impl AsRef<Path>, overrides: &[&str], seed: Option<u64>) -> Result<Self, NetworkError> {
-        Self::of(scenario::load(path, overrides, seed, &library())?)
+        Scenario::open(path, overrides, seed)?.network()
     }
 
     /// The same, of the text of a scenario. Paths in it begin in the present folder.
@@ -133,14 +140,13 @@ impl Network {
     /// # Errors
     /// As [`Network::open`].
     pub fn parse(text: &str, overrides: &[&str], seed: Option<u64>) -> Result<Self, NetworkError> {
-        Self::of(scenario::parse(text, "scenario.toml", overrides, seed, &library())?)
+        Scenario::parse(text, overrides, seed)?.network()
     }
 
-    fn of(resolved: Resolved) -> Result<Self, NetworkError> {
+    pub(crate) fn new(resolved: Resolved, mut spec: Spec) -> Result<Self, NetworkError> {
         if let Some(host) = resolved.hosts.iter().find(|host| host.stack.is_some()) {
             return Err(NetworkError::Stack(host.name.clone()));
         }
-        let mut spec = resolved.to_spec()?;
         let hosts = take_idle_hosts(&mut spec);
         if hosts.is_empty() {
             return Err(NetworkError::NoHost);
@@ -281,10 +287,6 @@ fn take_idle_hosts(spec: &mut Spec) -> Vec<Host> {
         }
     }
     idle
-}
-
-fn library() -> Search {
-    Search::in_memory(library::FILES.iter().copied())
 }
 
 fn instant(since_start: Duration) -> Instant {

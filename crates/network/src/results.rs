@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use scenario::Resolved;
+use ::scenario::Resolved;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sim::{ROWS, Records, Summary};
