@@ -164,6 +164,7 @@ COMPLETIONS := python/lasthop.data/data/share
 record: .venv/.lasthop
 	cargo run --quiet --locked --package lasthop-testkit --example record
 	cargo run --quiet --locked --package lasthop-scenario --example write_schemas
+	LASTHOP_RECORD=1 cargo test --quiet --locked --package lasthop-capi --test header
 	PYTHONPATH=tests $(BIN)/python -m documents.python_page
 	_LASTHOP_COMPLETE=bash_source $(BIN)/lasthop > $(COMPLETIONS)/bash-completion/completions/lasthop
 	_LASTHOP_COMPLETE=zsh_source $(BIN)/lasthop > $(COMPLETIONS)/zsh/site-functions/_lasthop
