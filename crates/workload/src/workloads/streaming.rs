@@ -137,8 +137,7 @@ impl Streaming {
     }
 
     /// The server has the request.
-    fn answer(&mut self, now: Instant, since: Instant) {
-        self.chosen = self.choose(now);
+    fn answer(&mut self, since: Instant) {
         let bits = self.parameters.rates[self.chosen].bits_per_sec() as f64 * self.parameters.chunk.as_secs_f64();
         let size = Bytes((libm::ceil(bits / 8.0) as u64).max(1));
         self.sent += size.0;
@@ -178,6 +177,9 @@ impl Streaming {
         self.buffer.on_chunk(now);
         let with_next = self.buffer.level(now) + self.parameters.chunk;
         let next = now + with_next.saturating_sub(self.parameters.buffer);
+        // Chosen as of the time at which it is due, not of that at which a machine wakes: copies of this program on two
+        // machines then choose the same rate.
+        self.chosen = self.choose(next);
         if next >= self.until {
             self.leave();
         } else if next > now {
@@ -215,7 +217,7 @@ impl Program for Streaming {
 
     fn handle_event(&mut self, now: Instant, _: SocketId, event: SocketEvent) {
         match (event, self.stage) {
-            (SocketEvent::Read { side: Side::From, .. }, Stage::Asking { since }) => self.answer(now, since),
+            (SocketEvent::Read { side: Side::From, .. }, Stage::Asking { since }) => self.answer(since),
             (SocketEvent::Read { side: Side::To, .. }, Stage::Loading { since, size }) => {
                 self.receive(now, since, size);
             }
