@@ -91,7 +91,9 @@ pub unsafe extern "C" fn lasthop_open(
     seed: u64,
 ) -> *mut Network {
     // SAFETY: by the contract above.
-    unsafe { make(path, overrides, seed, |path, overrides, seed| network::Network::open(path, overrides, seed)) }
+    unsafe {
+        make(path, overrides, seed, |path, overrides, seed| network::Network::open(path, overrides, seed))
+    }
 }
 
 /// Makes the network of the text of a scenario, as lasthop_open() does of a file.
@@ -173,7 +175,11 @@ pub unsafe extern "C" fn lasthop_send(
 /// # Safety
 /// The payload has `payload_len` bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lasthop_send_datagram(network: &mut Network, at_ns: u64, datagram: &Datagram) -> bool {
+pub unsafe extern "C" fn lasthop_send_datagram(
+    network: &mut Network,
+    at_ns: u64,
+    datagram: &Datagram,
+) -> bool {
     // SAFETY: by the contract above.
     let payload = unsafe { bytes(datagram.payload, datagram.payload_len) }.to_vec();
     let datagram =
@@ -214,8 +220,8 @@ pub extern "C" fn lasthop_poll(network: &mut Network, arrival: &mut Arrival) -> 
 }
 
 /// Ends the run at the time of the last call, frees the network, and writes the result into `folder` for `lasthop
-/// report`, `plot` and `explain`, unless it is NULL. Returns the summary as JSON, to be freed by lasthop_free_text(), or
-/// NULL if the result cannot be written.
+/// report`, `plot` and `explain`, unless it is NULL. Returns the summary as JSON, to be freed by lasthop_free_text(),
+/// or NULL if the result cannot be written.
 ///
 /// # Safety
 /// As lasthop_free(); `folder` is NULL, or ends with a zero.
@@ -245,7 +251,8 @@ pub unsafe extern "C" fn lasthop_free_text(text: *mut c_char) {
     }
 }
 
-const NO_DATAGRAM: Datagram = Datagram { from: NO_ADDRESS, to: NO_ADDRESS, ecn: 0, payload: ptr::null(), payload_len: 0 };
+const NO_DATAGRAM: Datagram =
+    Datagram { from: NO_ADDRESS, to: NO_ADDRESS, ecn: 0, payload: ptr::null(), payload_len: 0 };
 const NO_ADDRESS: Address = Address { ip: [0; 4], port: 0 };
 
 impl From<Address> for SocketAddrV4 {
@@ -288,7 +295,8 @@ unsafe fn make(
     match network {
         Ok(network) => {
             let hosts = network.hosts();
-            let hosts = hosts.map(|(id, name, ip)| (id, CString::new(name).unwrap_or_default(), ip)).collect();
+            let hosts =
+                hosts.map(|(id, name, ip)| (id, CString::new(name).unwrap_or_default(), ip)).collect();
             Box::into_raw(Box::new(Network { network, hosts, arrived: None }))
         }
         Err(error) => fail(&error, ptr::null_mut()),

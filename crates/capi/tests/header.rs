@@ -8,7 +8,12 @@ fn the_header_is_that_of_the_source() {
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("a valid configuration");
     let mut text = Vec::new();
     let source = root.join("src/lib.rs");
-    cbindgen::Builder::new().with_config(config).with_src(source).generate().expect("a header").write(&mut text);
+    cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(source)
+        .generate()
+        .expect("a header")
+        .write(&mut text);
     let path = root.join("include/lasthop.h");
     if std::env::var_os("LASTHOP_RECORD").is_some() {
         std::fs::write(&path, &text).expect("the header can be written");

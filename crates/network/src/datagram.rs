@@ -40,7 +40,9 @@ impl Datagram {
     pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
         let parsed = wire::parse(packet).ok()?;
         let is_damage = |oddity: &Oddity| matches!(oddity, Oddity::Checksum | Oddity::HeaderChecksum);
-        let (ip::Header::V4(header), Transport::Udp(datagram)) = (parsed.header, parsed.transport) else { return None };
+        let (ip::Header::V4(header), Transport::Udp(datagram)) = (parsed.header, parsed.transport) else {
+            return None;
+        };
         if parsed.oddities.iter().any(is_damage) {
             return None;
         }

@@ -54,8 +54,8 @@ mod scenario;
 /// What a congestion control of one's own is made of ([`Scenario::congestion`]).
 pub mod congestion {
     pub use tcp::congestion::{
-        AckSample, CongestionControl, CongestionEvent, CongestionSignal, DeliverySample, LossPhase, Pace, PathModel,
-        SendEvent, Traits,
+        AckSample, CongestionControl, CongestionEvent, CongestionSignal, DeliverySample, LossPhase, Pace,
+        PathModel, SendEvent, Traits,
     };
     pub use units::{Bytes, Duration, Instant, Rate};
 }

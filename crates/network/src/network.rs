@@ -99,7 +99,9 @@ pub enum NetworkError {
     #[error("every host of the scenario is an end of one of its flows: name a host in links and in no flow")]
     NoHost,
     /// A host that names a stack.
-    #[error("hosts.{0}: `stack` has no effect here: leave it out; cross traffic has lasthop's TCP, your hosts your own")]
+    #[error(
+        "hosts.{0}: `stack` has no effect here: leave it out; cross traffic has lasthop's TCP, your hosts your own"
+    )]
     Stack(String),
     /// A time before that of an earlier call.
     #[error("the time {asked:?} is before {now:?}, that of an earlier call")]
@@ -238,7 +240,9 @@ impl Network {
         let event = self.world.poll_external_event()?;
         let loss = match event.fate {
             ExternalFate::Lost { rule } => Loss::Lost { rule },
-            ExternalFate::Delayed { by, cause } => Loss::Delayed { by: Duration::from_nanos(by.as_nanos()), cause },
+            ExternalFate::Delayed { by, cause } => {
+                Loss::Delayed { by: Duration::from_nanos(by.as_nanos()), cause }
+            }
         };
         Some(Fate { at: since_start(event.at), packet: event.bytes, loss })
     }

@@ -46,8 +46,8 @@ impl Results {
         }
     }
 
-    /// Writes the result into a folder, for `lasthop report`, `plot` and `explain`. The folder is made if need be; files
-    /// of the same names in it are replaced.
+    /// Writes the result into a folder, for `lasthop report`, `plot` and `explain`. The folder is made if need be;
+    /// files of the same names in it are replaced.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -128,8 +128,8 @@ impl Files {
             contents: table.finish().expect(IN_MEMORY),
         });
         let captures = self.captures.into_iter();
-        let captures = captures
-            .map(|(point, contents)| File { name: format!("capture-{point}.pcapng"), contents });
+        let captures =
+            captures.map(|(point, contents)| File { name: format!("capture-{point}.pcapng"), contents });
         tables.chain(captures).collect()
     }
 }

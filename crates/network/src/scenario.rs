@@ -17,7 +17,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario file. `overrides` are texts "path=value", as of `lasthop run --set`; `seed` replaces the file's.
+    /// Reads a scenario file. `overrides` are texts "path=value", as of `lasthop run --set`; `seed` replaces the
+    /// file's.
     ///
     /// # Errors
     /// A mistake in the file, in a preset or profile that it names, or in an override.

@@ -85,7 +85,8 @@ fn a_scenario_in_which_every_host_has_a_flow_is_refused() {
 
 #[test]
 fn a_mistake_in_the_text_has_its_place_and_a_remedy() {
-    let refused = Network::parse(&path("bogus = 1"), &[], None).map(|_| ()).expect_err("there is no such key");
+    let refused =
+        Network::parse(&path("bogus = 1"), &[], None).map(|_| ()).expect_err("there is no such key");
     assert!(refused.to_string().starts_with("scenario.toml:"), "{refused}");
 }
 
@@ -114,10 +115,14 @@ fn results_are_a_folder_as_that_of_a_run() {
     assert_eq!(results.summary["links"][0]["packets_out"], 1);
     results.write(&folder).expect("a folder that can be written");
     let index: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(folder.join("run.json")).expect("it was written")).expect("JSON");
+        serde_json::from_str(&std::fs::read_to_string(folder.join("run.json")).expect("it was written"))
+            .expect("JSON");
     for (name, fingerprint) in index["files"].as_object().expect("a table") {
         assert_eq!(std::fs::metadata(folder.join(name)).expect("it is there").len(), fingerprint["bytes"]);
     }
-    assert!(index["files"].get("capture-client.pcapng").is_some() && index["files"].get("packets.parquet").is_some());
+    assert!(
+        index["files"].get("capture-client.pcapng").is_some()
+            && index["files"].get("packets.parquet").is_some()
+    );
     std::fs::remove_dir_all(folder).expect("it was made here");
 }

@@ -129,7 +129,11 @@ fn result(order: &Order, mut progress: impl FnMut(f64)) -> Result<Answer, Fault>
         scenario: Some(Resolved::to_value(&resolved)),
         summary: serde_json::to_value(&summary).ok(),
         // Some tables are part of every run.
-        files: if order.summary_only { Vec::new() } else { files.finish().into_iter().map(File::from).collect() },
+        files: if order.summary_only {
+            Vec::new()
+        } else {
+            files.finish().into_iter().map(File::from).collect()
+        },
         ..Answer::default()
     };
     if let Some(viewed) = viewed {

@@ -1,15 +1,18 @@
-//! The gradient rule for any sum of a base function and barriers: max r_i · (B'(μ_i) + Σ b'(i)) (Hosein 2002; Landström
-//! 2008 §7.2.1: "the sum of the barrier functions and the base function constitutes the user's overall utility").
+//! The gradient rule for any sum of a base function and barriers: max r_i · (B'(μ_i) + Σ b'(i)) (Hosein 2002;
+//! Landström 2008 §7.2.1, where the sum of both is a user's utility).
 //!
-//! The user is served whose utility grows fastest: the rate r times the slope of its utility. Without barriers the bases
-//! are `max-rate` (U = μ, slope 1) and `proportional-fair` (U = ln μ, slope 1/μ). A barrier adds a slope where a user's
-//! service is about to miss its aim, for all users or for those of one service. With the base `max-rate` and one
-//! `minimum-rate` for all it is `mr-min`.
+//! The user is served whose utility grows fastest: the rate r times the slope of its utility. Without barriers the
+//! bases are `max-rate` (U = μ, slope 1) and `proportional-fair` (U = ln μ, slope 1/μ). A barrier adds a slope where a
+//! user's service is about to miss its aim, for all users or for those of one service. With the base `max-rate` and
+//! one `minimum-rate` for all it is `mr-min`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, ConfigError, LEAST_MEAN_RATE, LEAST_SLACK, Rank, Scheduler, SchedulerParameters, Service, ServiceKind, each, positive};
+use super::{
+    Candidate, ConfigError, LEAST_MEAN_RATE, LEAST_SLACK, Rank, Scheduler, SchedulerParameters, Service,
+    ServiceKind, each, positive,
+};
 use registry::Entry;
 
 /// The registry's line.
@@ -18,7 +21,9 @@ pub const ENTRY: Entry = Entry::new(
     "a base, maximum rate or proportional fair, and barriers for minimum rates and delays",
     "Landström 2008 §7.2.1; Hosein 2002",
 )
-.written("{ barriers = { base = \"max-rate\", barriers = [{ minimum-rate = { beta = 0.5, of = \"voice\" } }] } }");
+.written(
+    "{ barriers = { base = \"max-rate\", barriers = [{ minimum-rate = { beta = 0.5, of = \"voice\" } }] } }",
+);
 
 /// The terms of the utility.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,11 +82,17 @@ impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.barriers.is_empty() {
             let message = "a sum without a barrier is its base";
-            return Err(ConfigError::new("barriers", message, "write a barrier, or the base as the scheduler"));
+            return Err(ConfigError::new(
+                "barriers",
+                message,
+                "write a barrier, or the base as the scheduler",
+            ));
         }
         self.barriers.iter().try_for_each(|barrier| match barrier {
             Barrier::MinimumRate(minimum) => positive("barriers", minimum.beta),
-            Barrier::Delay(delay) => positive("barriers", delay.weight).and_then(|()| positive("barriers", delay.alpha)),
+            Barrier::Delay(delay) => {
+                positive("barriers", delay.weight).and_then(|()| positive("barriers", delay.alpha))
+            }
         })
     }
 
@@ -158,7 +169,8 @@ mod tests {
 
     #[test]
     fn maximum_rate_with_a_minimum_for_all_is_mr_min() {
-        let users = [web(), voice(), Candidate { mean_rate: 63e3, ..web() }, Candidate { mean_rate: 0.0, ..voice() }];
+        let users =
+            [web(), voice(), Candidate { mean_rate: 63e3, ..web() }, Candidate { mean_rate: 0.0, ..voice() }];
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         barriers(Base::MaxRate, &[minimum(None)]).rank(&users, &mut ours);
         mr_min::Parameters { beta: 0.5 }.scheduler().rank(&users, &mut theirs);
@@ -171,7 +183,10 @@ mod tests {
         let starved_voice = Candidate { rate: 1e5, mean_rate: 1e3, ..voice() };
         let users = [Candidate { rate: 1e6, mean_rate: 1e6, ..web() }, starved_web, starved_voice];
         assert_eq!(order(&mut *barriers(Base::MaxRate, &[minimum(None)]), &users), [1, 2, 0]);
-        assert_eq!(order(&mut *barriers(Base::MaxRate, &[minimum(Some(ServiceKind::Voice))]), &users), [2, 0, 1]);
+        assert_eq!(
+            order(&mut *barriers(Base::MaxRate, &[minimum(Some(ServiceKind::Voice))]), &users),
+            [2, 0, 1]
+        );
     }
 
     #[test]
@@ -186,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_sum_needs_a_barrier_and_its_numbers_are_above_zero() {
-        let check = |barriers: &[Barrier]| Parameters { base: Base::MaxRate, barriers: barriers.to_vec() }.check();
+        let check =
+            |barriers: &[Barrier]| Parameters { base: Base::MaxRate, barriers: barriers.to_vec() }.check();
         assert!(check(&[]).is_err());
         assert!(check(&[Barrier::MinimumRate(MinimumRate { beta: 0.0, of: None })]).is_err());
         assert!(check(&[Barrier::Delay(DelayLimit { weight: 1.0, alpha: f64::NAN })]).is_err());

@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn a_set_of_one_packet_and_a_set_of_a_set_are_refused() {
-        let one = read("{ candidate-set = { packets = 1, scheduler = \"max-rate\" } }").expect("it can be read");
+        let one =
+            read("{ candidate-set = { packets = 1, scheduler = \"max-rate\" } }").expect("it can be read");
         assert!(one.check().is_err());
         let inner = "{ candidate-set = { packets = 2, scheduler = \"max-rate\" } }";
         let nested = read(&format!("{{ candidate-set = {{ packets = 2, scheduler = {inner} }} }}"));

@@ -5,7 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, ConfigError, LEAST_SLACK, Rank, Scheduler, SchedulerParameters, Service, each, positive};
+use super::{
+    Candidate, ConfigError, LEAST_SLACK, Rank, Scheduler, SchedulerParameters, Service, each, positive,
+};
 use registry::Entry;
 
 /// The registry's line.

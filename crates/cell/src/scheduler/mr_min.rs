@@ -1,8 +1,8 @@
 //! Maximum rate with a minimum rate (MRmin): max r_i (1 + β exp(−β (μ_i − μ_min))) (Landström 2008 §7.2).
 //!
 //! It is the gradient rule for the utility U(μ) = μ + 1 − exp(−β (μ − μ_min)) (Hosein 2002, "QoS control for WCDMA
-//! high speed packet data"): a barrier, which grows exponentially where the average is below the minimum. `barriers` has
-//! the general rule.
+//! high speed packet data"): a barrier, which grows exponentially where the average is below the minimum. `barriers`
+//! has the general rule.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

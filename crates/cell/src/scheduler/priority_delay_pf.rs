@@ -1,13 +1,15 @@
 //! Proportional fair weighted by a priority and by delay: max β r_i / μ_i · (1 + γ d_i / T) (after Kim et al. 2006,
 //! "VoIP service on HSDPA in mixed traffic scenarios").
 //!
-//! Landström 2008 §7.3 quotes the rule as "weighted both by a priority and a delay component", and not its formula: that
-//! the delay counts linearly, as the share of the budget that the oldest packet has used, is our reading.
+//! Landström 2008 §7.3 quotes the rule as "weighted both by a priority and a delay component", and not its formula:
+//! that the delay counts linearly, as the share of the budget that the oldest packet has used, is our reading.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, ServiceWeights, each, positive};
+use super::{
+    Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, ServiceWeights, each, positive,
+};
 use registry::Entry;
 
 /// The registry's line.

@@ -48,7 +48,8 @@ mod tests {
     #[test]
     fn voice_goes_first_up_to_its_weight() {
         let scheduler = &mut WeightedPf(ServiceWeights { voice: 4.0, elastic: 1.0 });
-        let user = |relative, service: Candidate| Candidate { rate: relative * 1e4, mean_rate: 1e4, ..service };
+        let user =
+            |relative, service: Candidate| Candidate { rate: relative * 1e4, mean_rate: 1e4, ..service };
         assert_eq!(order(scheduler, &[user(3.9, web()), user(1.0, voice())]), [1, 0]);
         assert_eq!(order(scheduler, &[user(4.1, web()), user(1.0, voice())]), [0, 1]);
     }

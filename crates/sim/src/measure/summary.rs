@@ -160,9 +160,11 @@ impl WindowResult {
             timeouts: inside.timeouts,
             acks: inside.acks,
             ack_bit_rate: per_second(8 * inside.ack_bytes),
-            measures: FlowMeasures::of(&inside, delays, &transfers)
-                .rated(service.voice, &inside)
-                .played(service.playback, all, span),
+            measures: FlowMeasures::of(&inside, delays, &transfers).rated(service.voice, &inside).played(
+                service.playback,
+                all,
+                span,
+            ),
         }
     }
 
@@ -225,12 +227,18 @@ impl FlowMeasures {
 
     /// With the quality of a stream, if `all` transfers of the flow are chunks of one: what ended after the first of
     /// two times, and not after the second.
-    pub(crate) fn played(self, playback: Option<Playback>, all: &[Transfer], [after, until]: [Instant; 2]) -> Self {
+    pub(crate) fn played(
+        self,
+        playback: Option<Playback>,
+        all: &[Transfer],
+        [after, until]: [Instant; 2],
+    ) -> Self {
         let Some((playback, first)) = playback.zip(all.first()) else { return self };
         let within = |end: Instant| after < end && end <= until;
         let course = playback.course(all);
         let began = course.began.filter(|began| within(*began));
-        let stalls: Vec<Duration> = course.stalls.iter().filter(|stall| within(stall[1])).map(|[from, to]| *to - *from).collect();
+        let stalls: Vec<Duration> =
+            course.stalls.iter().filter(|stall| within(stall[1])).map(|[from, to]| *to - *from).collect();
         let chunks: Vec<Transfer> = all.iter().filter(|chunk| within(chunk.end)).copied().collect();
         Self {
             startup_s: began.map(|began| (began - first.start).as_secs_f64()),

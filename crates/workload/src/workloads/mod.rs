@@ -108,14 +108,18 @@ pub struct Service {
 }
 
 impl Service {
+    const fn new(transport: Transport, port: u16, budget: Option<Duration>) -> Self {
+        Self { transport, port, budget, feedback: false, streams: false, voice: None, playback: None }
+    }
+
     /// Connections to a port.
     const fn connections(port: u16) -> Self {
-        Self { transport: Transport::Tcp, port, budget: None, feedback: false, streams: false, voice: None, playback: None }
+        Self::new(Transport::Tcp, port, None)
     }
 
     /// Datagrams to a port, late after `budget`.
     const fn datagrams(port: u16, budget: Option<Duration>) -> Self {
-        Self { transport: Transport::Udp, port, budget, feedback: false, streams: false, voice: None, playback: None }
+        Self::new(Transport::Udp, port, budget)
     }
 }
 

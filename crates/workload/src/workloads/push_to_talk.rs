@@ -1,7 +1,7 @@
 //! Push-to-talk: bursts of speech of a group, of which one member speaks at a time. `from` is the group's server, and
-//! `to` a listener, who hears nothing while nobody or the listener speaks.
+//! `to` a listener, who hears nothing while the listener or no one speaks.
 //!
-//! A packet carries several frames, and may be much later than one of a call: that nobody can interrupt hides the delay.
+//! A packet carries several frames, and may be much later than one of a call: no one can interrupt the speaker.
 
 use link::distribution::{Distribution, ReadFile, Source, exponential};
 use link::{ConfigError, LARGEST_PACKET};

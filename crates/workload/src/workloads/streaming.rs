@@ -78,7 +78,11 @@ impl WorkloadParameters for Parameters {
         }
         if self.buffer < self.chunk || self.buffer < self.startup {
             let message = "a buffer that holds less than a chunk, or less than playback begins with";
-            return Err(ConfigError::new("buffer", message, "write as much as `chunk` and `startup`, or more"));
+            return Err(ConfigError::new(
+                "buffer",
+                message,
+                "write as much as `chunk` and `startup`, or more",
+            ));
         }
         if self.request.is_zero() {
             return Err(ConfigError::new("request", "a request without a byte", "write 1 byte or more"));
@@ -120,11 +124,20 @@ struct Streaming {
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    Before { start: Instant },
+    Before {
+        start: Instant,
+    },
     /// The buffer is full until then.
-    Full { next: Instant },
-    Asking { since: Instant },
-    Loading { since: Instant, size: Bytes },
+    Full {
+        next: Instant,
+    },
+    Asking {
+        since: Instant,
+    },
+    Loading {
+        since: Instant,
+        size: Bytes,
+    },
     Over,
 }
 
@@ -138,7 +151,8 @@ impl Streaming {
 
     /// The server has the request.
     fn answer(&mut self, since: Instant) {
-        let bits = self.parameters.rates[self.chosen].bits_per_sec() as f64 * self.parameters.chunk.as_secs_f64();
+        let bits =
+            self.parameters.rates[self.chosen].bits_per_sec() as f64 * self.parameters.chunk.as_secs_f64();
         let size = Bytes((libm::ceil(bits / 8.0) as u64).max(1));
         self.sent += size.0;
         self.commands.push(Command::write(SocketId::FIRST, Side::From, size));
@@ -146,8 +160,8 @@ impl Streaming {
         self.stage = Stage::Loading { since, size };
     }
 
-    /// The place of the rate for the next chunk (BBA-0, algorithm 1): a line over the buffer from the lowest rate to the
-    /// highest. The present rate is kept until the line reaches the next one up or down.
+    /// The place of the rate for the next chunk (BBA-0, algorithm 1): a line over the buffer from the lowest rate to
+    /// the highest. The present rate is kept until the line reaches the next one up or down.
     fn choose(&self, now: Instant) -> usize {
         let rates = &self.parameters.rates;
         let filled = self.buffer.level(now).as_secs_f64() / self.parameters.buffer.as_secs_f64();
