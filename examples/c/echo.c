@@ -36,7 +36,7 @@ int main(int count, char **arguments) {
     }
     lasthop_network *network = lasthop_open(arguments[1], NULL, 0);
     if (!network)
-        stop(arguments[1]);
+        stop("scenario");
     size_t client_host, server_host;
     if (!lasthop_host(network, "client", &client_host, client.ip) ||
         !lasthop_host(network, "server", &server_host, server.ip))

@@ -1,6 +1,6 @@
 //! A network between hosts of the caller, in virtual time.
 
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 

@@ -62,7 +62,7 @@ fn datagrams_arrive_in_the_time_of_the_link_and_what_the_queue_refuses_is_report
 
 #[test]
 fn the_same_calls_give_the_same_packets_and_another_seed_gives_others() {
-    let lossy = ["links.lasthop.down.errors={ uniform = { probability = 0.3 } }"];
+    let lossy = ["links.lasthop.down.errors={ per = \"packet\", probability = 0.3, effect = \"drop\" }"];
     let arrivals = |seed| {
         let mut network = Network::parse(&path(""), &lossy, Some(seed)).expect("a valid override");
         for number in 0..100 {

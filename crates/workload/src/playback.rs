@@ -61,6 +61,7 @@ impl PlayoutBuffer {
     pub fn on_chunk(&mut self, now: Instant) -> Option<[Instant; 2]> {
         if self.stage == Stage::Playing && now - self.at > self.level {
             self.stage = Stage::Stalled(self.at + self.level);
+            self.level = Duration::ZERO;
         }
         self.level = self.level(now) + self.playback.chunk;
         self.at = now;
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_chunk_that_arrives_as_the_buffer_empties_is_in_time() {
-        assert_eq!(PLAYBACK.course(&chunks(&[1, 3, 11])).stalls, []);
+        assert!(PLAYBACK.course(&chunks(&[1, 3, 11])).stalls.is_empty());
         assert_eq!(PLAYBACK.course(&chunks(&[1, 3, 12, 13])).stalls, [[at(11), at(13)]]);
     }
 

@@ -164,7 +164,9 @@ impl Streaming {
     /// the highest. The present rate is kept until the line reaches the next one up or down.
     fn choose(&self, now: Instant) -> usize {
         let rates = &self.parameters.rates;
-        let filled = self.buffer.level(now).as_secs_f64() / self.parameters.buffer.as_secs_f64();
+        // The player asks when there is room for a chunk: the buffer is never fuller than that at this time.
+        let fullest = self.parameters.buffer.saturating_sub(self.parameters.chunk).as_secs_f64();
+        let filled = if fullest > 0.0 { self.buffer.level(now).as_secs_f64() / fullest } else { 0.0 };
         let rate = |place: usize| rates[place].bits_per_sec() as f64;
         let highest = rates.len() - 1;
         if filled <= RESERVOIR {
