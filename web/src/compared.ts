@@ -63,6 +63,6 @@ export class Compared implements Painter {
       const row = lowerBound(acks.time, at) - 1;
       return `${name}: ${row < 0 ? 0 : amount(acks.ack[row], "bytes")}`;
     });
-    return { x, y, distance: 0, lines: [seconds(at), ...lines] };
+    return { x, y, distance: 0, lines: [seconds(at - view.origin), ...lines] };
   }
 }

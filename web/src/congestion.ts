@@ -82,7 +82,7 @@ export class Congestion implements Painter {
     const flight = rowAt(this.flow.flight.time, x, view);
     const lost = lowerBound(this.losses.time, time[row]);
     const lines = [
-      `${seconds(time[row])}: ${phaseWords(this.run.phases[phase[row]] ?? "")}`,
+      `${seconds(time[row] - view.origin)}: ${phaseWords(this.run.phases[phase[row]] ?? "")}`,
       `cwnd ${amount(cwnd[row], "bytes")}${threshold}`,
       ...(flight < 0 ? [] : [`in flight ${amount(this.flow.flight.bytes[flight], "bytes")}`]),
       ...(pacing_rate ? [`pacing ${rate(pacing_rate[row])}, bandwidth ${rate(bandwidth![row])}`] : []),

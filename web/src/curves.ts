@@ -52,7 +52,7 @@ export class RoundTrips implements Painter {
       x,
       y,
       distance: 0,
-      lines: [`${seconds(roundTrips.time[row])}`, `round trip ${duration(roundTrips.value[row])}`],
+      lines: [seconds(roundTrips.time[row] - view.origin), `round trip ${duration(roundTrips.value[row])}`],
     };
   }
 }
@@ -97,7 +97,7 @@ export class QueueLength implements Painter {
       x,
       y,
       distance: 0,
-      lines: [seconds(this.queue.time[row]), `${number(this.queue.packets[row])} packets wait`],
+      lines: [seconds(this.queue.time[row] - view.origin), `${number(this.queue.packets[row])} packets wait`],
     };
   }
 }

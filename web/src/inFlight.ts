@@ -49,7 +49,7 @@ export class InFlight implements Painter {
       x,
       y,
       distance: 0,
-      lines: [seconds(flight.time[row]), `in flight ${amount(flight.bytes[row], "bytes")}`, ...window],
+      lines: [seconds(flight.time[row] - view.origin), `in flight ${amount(flight.bytes[row], "bytes")}`, ...window],
     };
   }
 }

@@ -87,7 +87,8 @@ export class Ladder implements Painter {
     let best: Hit | null = null;
     for (let row = first; row < end; row++) {
       const distance = distanceTo([x, y], this.ends(view, row));
-      if (distance <= Math.min(reach, best?.distance ?? Infinity)) best = { x, y, distance, lines: this.words(row) };
+      if (distance <= Math.min(reach, best?.distance ?? Infinity))
+        best = { x, y, distance, lines: this.words(row, view) };
     }
     return best;
   }
@@ -165,14 +166,14 @@ export class Ladder implements Painter {
     context.fillText(words, x + 3 * view.ratio, y + (from > to ? -5 : 13) * view.ratio);
   }
 
-  private words(row: number): string[] {
+  private words(row: number, view: View): string[] {
     const { time, link, packet, start, length, ack, words, why } = this.crossings;
     const kind = this.kindOf(row);
     const bytes = `bytes ${number(start[row])} to ${number(start[row] + length[row])}`;
     const carries = kind === "ack" ? `ACK ${number(ack[row])}` : `${bytes}${kind === "again" ? ", sent again" : ""}`;
     const ends = this.isLost(row) ? "lost" : "arrives";
     return [
-      `${seconds(time[row])}: packet ${number(packet[row])} on ${this.ways[link[row]].name}`,
+      `${seconds(time[row] - view.origin)}: packet ${number(packet[row])} on ${this.ways[link[row]].name}`,
       carries,
       `${ends} after ${duration(this.end[row] - time[row])}`,
       ...(words[why[row]] ? [words[why[row]]] : []),

@@ -16,6 +16,8 @@ export interface View {
   height: number;
   /** Canvas pixels for one of the screen's. */
   ratio: number;
+  /** The time that the axis calls 0. */
+  origin: number;
   x(time: number): number;
   y(value: number): number;
   /** The place of a value of the right axis, if there is one. */
@@ -34,6 +36,8 @@ export interface Hit {
   y: number;
   distance: number;
   lines: string[];
+  /** The number of the segment in the order of sending, from 1, where the item is one. */
+  segment?: number;
 }
 
 export interface LegendEntry {
@@ -60,42 +64,93 @@ export interface Painter {
 }
 
 const MARGIN = 0.04;
+
+/** Zoom by one turn of the wheel. */
+const TURN = 1.3;
 const HIT_REACH = 12;
 
 export class Panel {
+  readonly figure = element("figure", "panel");
   private readonly plot: uPlot;
+  private readonly caption = element("figcaption");
   private readonly tip: HTMLElement;
   private readonly cursor = element("div", "moment");
+  private readonly legend = element("ul", "legend");
   private readonly sight: IntersectionObserver;
   private isInSight = true;
   private isStale = false;
+  /** The height that the user has chosen, until the next jump. */
+  private own: { low: number; high: number; jumps: number } | null = null;
+  private segmentInSight: number | null = null;
 
   constructor(
     host: HTMLElement,
-    private readonly painter: Painter,
+    readonly painter: Painter,
     private readonly range: TimeRange,
     private readonly height: number,
   ) {
-    const figure = element("figure", "panel");
-    figure.append(element("figcaption", "", painter.title));
+    const { figure } = this;
+    figure.tabIndex = 0;
+    figure.append(this.caption);
     host.append(figure);
     this.plot = new uPlot(this.options(figure), this.data(), figure);
-    const { canvas } = this.plot.ctx;
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `${painter.title}: ${painter.legend.map(({ label }) => label).join(", ")}`);
+    this.plot.ctx.canvas.setAttribute("role", "img");
     this.tip = element("div", "tip");
     this.plot.over.append(this.tip, this.cursor);
-    figure.append(legend(painter.legend));
+    figure.append(this.legend);
+    this.describe();
     if (painter.missing?.length) figure.append(element("p", "hint", `Not recorded: ${painter.missing.join("; ")}.`));
     this.listen();
     this.sight = new IntersectionObserver((entries) => this.onSight(entries.at(-1)!.isIntersecting));
     this.sight.observe(figure);
   }
 
+  /** The number of the segment under the mouse; null where there is none. */
+  get segment(): number | null {
+    return this.segmentInSight;
+  }
+
+  /** Writes title and legend, which the painter may have changed. */
+  describe(): void {
+    const { title, legend } = this.painter;
+    this.caption.textContent = title;
+    this.legend.replaceChildren(...legend.map(legendItem));
+    const words = `${title}: ${legend.map(({ label }) => label).join(", ")}`;
+    this.plot.ctx.canvas.setAttribute("aria-label", words);
+    this.figure.setAttribute("aria-label", `${title}. Press ? for its keys.`);
+  }
+
+  /** Zooms the height about its middle: by more than 1 to see more. */
+  zoomHeight(factor: number): void {
+    const [low, high] = this.limits();
+    const [middle, half] = [(low + high) / 2, ((high - low) / 2) * factor];
+    this.setHeight(middle - half, middle + half);
+  }
+
+  /** Moves up by a share of the height. */
+  moveHeight(share: number): void {
+    const [low, high] = this.limits();
+    const step = (high - low) * share;
+    this.setHeight(low + step, high + step);
+  }
+
+  /** Whether the user has chosen the height. */
+  get hasOwnHeight(): boolean {
+    return this.own?.jumps === this.range.jumps;
+  }
+
+  private setHeight(low: number, high: number): void {
+    this.own = { low, high, jumps: this.range.jumps };
+    this.update();
+  }
+
   /** Shows the present range; a panel that is scrolled out of sight, when it comes into sight. */
   update(): void {
     this.isStale = !this.isInSight;
     if (this.isStale) return;
+    this.plot.cursor.drag!.x = !this.range.drags;
+    this.figure.classList.toggle("drags", this.range.drags);
+    this.figure.classList.toggle("crosshairs", this.range.hasCrosshairs);
     this.plot.setData(this.data(), false);
     this.plot.batch(() => {
       this.plot.setScale("x", { min: this.range.from, max: this.range.to });
@@ -137,6 +192,7 @@ export class Panel {
   }
 
   private limits(): [number, number] {
+    if (this.own && this.hasOwnHeight) return [this.own.low, this.own.high];
     const [low, high] = this.painter.limits(this.range.from, this.range.to);
     if (!(high > low)) return [low - 1, low + 1];
     const room = MARGIN * (high - low);
@@ -152,6 +208,18 @@ export class Panel {
   /** The unit of the axis for what is shown now. */
   private scale(): { name: string; divisor: number } {
     return scaleOf(this.painter.unit, this.limits()[1]);
+  }
+
+  private timeAxis(): uPlot.Axis {
+    const origin = () => this.range.origin;
+    const splits = (_plot: uPlot, _axis: number, from: number, to: number, step: number) => {
+      const found: number[] = [];
+      for (let at = Math.ceil((from - origin()) / step); at * step + origin() <= to; at++)
+        found.push(at * step + origin());
+      return found;
+    };
+    const values = (_: uPlot, places: number[]) => places.map((at) => `${number(rounded(at - origin()))} s`);
+    return { size: 28, font: FONT, grid: GRID, ticks: GRID, splits, values };
   }
 
   private leftAxis(): uPlot.Axis {
@@ -204,7 +272,6 @@ export class Panel {
         sync: { key: "time", setSeries: false },
         drag: { x: true, y: false, setScale: false },
         points: { show: false },
-        y: false,
         bind: { dblclick: () => () => (this.range.reset(), null) },
       },
       scales: {
@@ -215,7 +282,7 @@ export class Panel {
           : {}),
       },
       axes: [
-        { size: 28, font: FONT, grid: GRID, ticks: GRID, values: (_, splits) => splits.map((at) => `${number(at)} s`) },
+        this.timeAxis(),
         this.painter.levels ? this.namedAxis(this.painter.levels) : this.leftAxis(),
         ...this.rightAxis(),
       ],
@@ -254,6 +321,7 @@ export class Panel {
       width,
       height,
       ratio: uPlot.pxRatio,
+      origin: this.range.origin,
       x,
       y,
       ...(max === undefined || max === null ? {} : { right }),
@@ -289,6 +357,7 @@ export class Panel {
       ? this.painter.nearest?.(view.left + left * ratio, view.top + top * ratio, view, HIT_REACH * ratio)
       : null;
     this.tip.style.display = hit ? "block" : "none";
+    this.segmentInSight = hit?.segment ?? null;
     if (!hit) return;
     this.tip.replaceChildren(...hit.lines.map((line) => element("div", "", line)));
     const x = (hit.x - view.left) / ratio;
@@ -298,8 +367,15 @@ export class Panel {
     this.tip.style.top = `${Math.max(0, (hit.y - view.top) / ratio - 8)}px`;
   }
 
-  /** The wheel zooms around the cursor; with Shift it moves. */
+  /** The wheel zooms around the cursor; with Shift it moves. The mouse moves the picture where it is to drag. */
   private listen(): void {
+    this.plot.over.addEventListener("mousemove", ({ buttons, movementX, movementY }) => {
+      if (!this.range.drags || !(buttons & 1)) return;
+      const { clientWidth, clientHeight } = this.plot.over;
+      const step = ((this.range.to - this.range.from) * movementX) / clientWidth;
+      this.range.set(this.range.from - step, this.range.to - step);
+      if (this.hasOwnHeight) this.moveHeight(movementY / clientHeight);
+    });
     this.plot.over.addEventListener(
       "wheel",
       (event) => {
@@ -311,7 +387,7 @@ export class Panel {
           const step = (Math.sign(turn) * (to - from)) / 8;
           this.range.set(from + step, to + step);
         } else {
-          const factor = turn > 0 ? 1.3 : 1 / 1.3;
+          const factor = turn > 0 ? TURN : 1 / TURN;
           this.range.set(at - (at - from) * factor, at + (to - at) * factor);
         }
       },
@@ -330,14 +406,15 @@ export function element(tag: string, className = "", text = ""): HTMLElement {
   return made;
 }
 
-function legend(entries: LegendEntry[]): HTMLElement {
-  const list = element("ul", "legend");
-  for (const { label, colour, mark } of entries) {
-    const item = element("li");
-    const sign = element("span", `sign ${mark}`);
-    sign.style.setProperty("--colour", colour);
-    item.append(sign, label);
-    list.append(item);
-  }
-  return list;
+function legendItem({ label, colour, mark }: LegendEntry): HTMLElement {
+  const item = element("li");
+  const sign = element("span", `sign ${mark}`);
+  sign.style.setProperty("--colour", colour);
+  item.append(sign, label);
+  return item;
+}
+
+/** A time without the noise of its last bits. */
+function rounded(seconds: number): number {
+  return Math.round(seconds * 1e9) / 1e9;
 }

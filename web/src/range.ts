@@ -1,12 +1,23 @@
-// The stretch of time that all panels show together.
+// The stretch of time that all panels show together, and how they show it.
+
+/** A time, or a length of time, in seconds of the run. */
+type Seconds = number;
 
 export class TimeRange {
-  from: number;
-  to: number;
+  from: Seconds;
+  to: Seconds;
   /** The time that the player shows. */
-  moment: number | null = null;
+  moment: Seconds | null = null;
+  /** The time that the axes call 0. */
+  origin: Seconds = 0;
+  /** Whether dragging with the mouse moves the picture; else it chooses the part to zoom to. */
+  drags = false;
+  hasCrosshairs = false;
+  /** Number of jumps to another place, after which panels follow the height of what is in sight again. */
+  jumps = 0;
   private readonly watchers: (() => void)[] = [];
   private readonly momentWatchers: (() => void)[] = [];
+  private readonly seekWatchers: ((moment: Seconds) => void)[] = [];
   private pending = false;
 
   constructor(
@@ -32,6 +43,23 @@ export class TimeRange {
     for (const watcher of this.momentWatchers) watcher();
   }
 
+  /** Calls `watcher` with a time that the player is to show. */
+  watchSeek(watcher: (moment: Seconds) => void): void {
+    this.seekWatchers.push(watcher);
+  }
+
+  /** Marks a time in all panels, and has the player show it. */
+  seek(moment: Seconds): void {
+    this.mark(moment);
+    for (const watcher of this.seekWatchers) watcher(moment);
+  }
+
+  /** Shows these times, and in each panel the height of what is in sight then. */
+  jump(from: Seconds, to: Seconds): void {
+    this.jumps++;
+    this.set(from, to);
+  }
+
   /** Shows these times, as far as there is anything; a microsecond is the least. */
   set(from: number, to: number): void {
     const length = Math.min(Math.max(to - from, 1e-6), this.last - this.first);
@@ -42,10 +70,11 @@ export class TimeRange {
 
   /** Shows all there is. */
   reset(): void {
-    this.set(this.first, this.last);
+    this.jump(this.first, this.last);
   }
 
-  private announce(): void {
+  /** Has all panels draw again. */
+  announce(): void {
     if (this.pending) return;
     this.pending = true;
     requestAnimationFrame(() => {

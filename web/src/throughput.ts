@@ -58,7 +58,11 @@ export class Throughput implements Painter {
     const [sent, acknowledged] = [this.sent, this.acknowledged].map(({ time, value }) => value[rowAt(time, x, view)]);
     if (sent === undefined) return null;
     const at = view.from + ((x - view.left) / view.width) * (view.to - view.from);
-    const lines = [seconds(at), `sent ${amount(sent, "bit/s")}`, `acknowledged ${amount(acknowledged ?? 0, "bit/s")}`];
+    const lines = [
+      seconds(at - view.origin),
+      `sent ${amount(sent, "bit/s")}`,
+      `acknowledged ${amount(acknowledged ?? 0, "bit/s")}`,
+    ];
     return { x, y, distance: 0, lines };
   }
 }

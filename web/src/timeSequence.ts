@@ -1,5 +1,6 @@
 // The time-sequence diagram in the conventions of xplot and tcptrace: a stroke for each segment from its first byte to
-// its last, under them the line of what was acknowledged, over them the line of what the receiver's window allows.
+// its last, under them the line of what was acknowledged, over them the line of what the receiver's window allows. Or,
+// as in the books of Stevens, a dot for the first byte of each segment.
 
 import { greatestSoFar, rowsWhere } from "./columns.ts";
 import { bars, extent, marks, steps, strokes } from "./drawing.ts";
@@ -19,10 +20,12 @@ const RESENT = [
 /** Segments with one verdict; `middle` is that of their bytes. */
 type Segments = Record<"time" | "start" | "end" | "middle", Numbers>;
 
+/** The conventions of tcptrace, or those of Stevens. */
+export type Convention = "tcptrace" | "Stevens";
+
 export class TimeSequence implements Painter {
-  readonly title: string;
+  convention: Convention = "tcptrace";
   readonly unit: Unit;
-  readonly legend: LegendEntry[];
   /** By the index of the verdict. */
   private readonly segments: Segments[];
   private readonly duplicates: Record<"time" | "ack", Numbers>;
@@ -32,9 +35,8 @@ export class TimeSequence implements Painter {
   /** `where` the packets were seen, after the flow's name in the title; nothing of a capture, which says it above. */
   constructor(
     private readonly flow: Flow,
-    where = ", seen by the sender",
+    private readonly where = ", seen by the sender",
   ) {
-    this.title = `Time sequence of ${flow.name}${where}`;
     this.unit = flow.datagrams ? "datagrams" : "bytes";
     const { time, start, end, verdict } = flow.sent;
     const middle = start.map((first, row) => (first + end[row]) / 2);
@@ -43,7 +45,17 @@ export class TimeSequence implements Painter {
     );
     this.duplicates = rowsWhere({ time: flow.acks.time, ack: flow.acks.ack }, (row) => flow.acks.duplicate[row] === 1);
     this.latestEnd = greatestSoFar(flow.delays.end);
-    this.legend = this.entries();
+  }
+
+  get title(): string {
+    const convention = this.convention === "Stevens" ? " (Stevens)" : "";
+    return `Time sequence${convention} of ${this.flow.name}${this.where}`;
+  }
+
+  get legend(): LegendEntry[] {
+    const { sent } = this.flow;
+    if (this.convention === "tcptrace") return this.entries();
+    return [{ label: `first byte of a segment (${number(sent.time.length)})`, colour: BLUE, mark: "dot" }];
   }
 
   limits(from: number, to: number): [number, number] {
@@ -59,6 +71,7 @@ export class TimeSequence implements Painter {
   }
 
   paint(context: CanvasRenderingContext2D, view: View): void {
+    if (this.convention === "Stevens") return this.paintDots(context, view);
     const { acks, sacks, drops } = this.flow;
     context.lineWidth = view.ratio;
     context.strokeStyle = CYAN;
@@ -81,9 +94,31 @@ export class TimeSequence implements Painter {
   }
 
   nearest(x: number, y: number, view: View, reach: number): Hit | null {
-    const hits = [...this.segmentsNear(x, y, view, reach), ...this.dropsNear(x, y, view, reach)];
-    hits.push(...this.delaysNear(x, y, view, reach), ...this.acksNear(x, y, view, reach));
+    const hits = this.segmentsNear(x, y, view, reach);
+    if (this.convention === "tcptrace")
+      hits.push(
+        ...this.dropsNear(x, y, view, reach),
+        ...this.delaysNear(x, y, view, reach),
+        ...this.acksNear(x, y, view, reach),
+      );
     return hits.reduce<Hit | null>((best, hit) => (best && best.distance <= hit.distance ? best : hit), null);
+  }
+
+  /** What is known of a segment by its row, in lines; its time counted from `origin`. */
+  wordsOfSegment(row: number, origin: number): string[] {
+    const { sent, datagrams } = this.flow;
+    const verdict = RESENT.find((one) => one.verdict === sent.verdict[row]);
+    const what = datagrams
+      ? `datagram ${number(sent.start[row])}`
+      : `segment ${number(row + 1)}: bytes ${number(sent.start[row])} to ${number(sent.end[row])}`;
+    const moment = seconds(sent.time[row] - origin);
+    const events = this.eventsAt(sent.time[row]);
+    return [`${moment}: ${verdict?.words ?? "sent"}`, what, ...this.wordsOf(sent.why[row]), ...events];
+  }
+
+  private paintDots(context: CanvasRenderingContext2D, view: View): void {
+    context.fillStyle = BLUE;
+    marks(context, view, this.flow.sent.time, this.flow.sent.start, "dot");
   }
 
   private paintResent(context: CanvasRenderingContext2D, view: View): void {
@@ -115,19 +150,15 @@ export class TimeSequence implements Painter {
       // The mark of a retransmitted segment takes precedence, because it is drawn over others.
       const rank = sent.verdict[row] > 0 ? 0.5 : 1;
       if (distance <= reach)
-        hits.push({ x: at, y: nearestY, distance: distance * rank, lines: this.wordsOfSegment(row) });
+        hits.push({
+          x: at,
+          y: nearestY,
+          distance: distance * rank,
+          lines: this.wordsOfSegment(row, view.origin),
+          segment: row + 1,
+        });
     }
     return hits;
-  }
-
-  private wordsOfSegment(row: number): string[] {
-    const { sent, datagrams } = this.flow;
-    const verdict = RESENT.find((one) => one.verdict === sent.verdict[row]);
-    const what = datagrams
-      ? `datagram ${number(sent.start[row])}`
-      : `segment ${number(row + 1)}: bytes ${number(sent.start[row])} to ${number(sent.end[row])}`;
-    const event = this.eventsAt(sent.time[row]);
-    return [`${seconds(sent.time[row])}: ${verdict?.words ?? "sent"}`, what, ...this.wordsOf(sent.why[row]), ...event];
   }
 
   private dropsNear(x: number, y: number, view: View, reach: number): Hit[] {
@@ -137,7 +168,7 @@ export class TimeSequence implements Painter {
       const [at, height] = [view.x(time[row]), view.y(offset[row])];
       const distance = Math.hypot(at - x, height - y);
       const lines = [
-        `${seconds(time[row])}: dropped`,
+        `${seconds(time[row] - view.origin)}: dropped`,
         `around byte ${number(Math.round(offset[row]))}`,
         ...this.wordsOf(why[row]),
       ];
@@ -154,7 +185,7 @@ export class TimeSequence implements Painter {
       const at = Math.min(Math.max(x, view.x(time[row])), view.x(end[row]));
       const distance = Math.hypot(at - x, view.y(offset[row]) - y);
       if (distance > reach) continue;
-      const held = `held up for ${duration(end[row] - time[row])}, until ${seconds(end[row])}`;
+      const held = `held up for ${duration(end[row] - time[row])}, until ${seconds(end[row] - view.origin)}`;
       hits.push({ x: at, y: view.y(offset[row]), distance, lines: [held, ...this.wordsOf(why[row])] });
     }
     return hits;
@@ -173,7 +204,7 @@ export class TimeSequence implements Painter {
       const distance = Math.hypot(at - x, height - y);
       const what = acks.duplicate[row] ? "duplicate ACK" : "ACK";
       const lines = [
-        `${seconds(acks.time[row])}: ${what} ${number(acks.ack[row])}`,
+        `${seconds(acks.time[row] - view.origin)}: ${what} ${number(acks.ack[row])}`,
         `window to ${number(acks.edge[row])}`,
         ...this.eventsAt(acks.time[row]),
       ];

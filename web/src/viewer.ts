@@ -4,7 +4,8 @@ import { Congestion } from "./congestion.ts";
 import { QueueLength, RoundTrips } from "./curves.ts";
 import { InFlight } from "./inFlight.ts";
 import type { Crossings, Flow, Run } from "./model.ts";
-import { KEYS, Navigation } from "./navigation.ts";
+import { KeysHelp } from "./keys.ts";
+import { Navigation, nextOpposite } from "./navigation.ts";
 import { element, type Painter, Panel } from "./panel.ts";
 import { Player } from "./player.ts";
 import { Compared } from "./compared.ts";
@@ -14,6 +15,10 @@ import { storiesOf } from "./story.ts";
 import { comparison, summaryTables } from "./summary.ts";
 import { Throughput } from "./throughput.ts";
 import { TimeSequence } from "./timeSequence.ts";
+
+const HINT =
+  "Drag to zoom, double-click for all, wheel to zoom at the cursor, Shift and wheel to move. Each diagram takes the " +
+  "keys of Wireshark's TCP stream graphs when it has the focus.";
 
 const HEIGHTS = { timeSequence: 460, curve: 200, ladder: 300 };
 
@@ -29,6 +34,8 @@ export class Viewer {
   /** The summary of each run that was shown, with what was typed into its search. */
   private readonly summaries = new Map<number, HTMLElement>();
   private player: Player | null = null;
+  private navigation: Navigation | null = null;
+  private readonly keys: KeysHelp;
   private readonly onResize = () => this.resize();
 
   constructor(
@@ -55,6 +62,7 @@ export class Viewer {
           "run",
         ),
       );
+    this.keys = new KeysHelp(host);
     host.append(this.view);
     this.show();
     window.addEventListener("resize", this.onResize);
@@ -63,6 +71,7 @@ export class Viewer {
   /** Takes the view out of the page. */
   destroy(): void {
     window.removeEventListener("resize", this.onResize);
+    this.keys.destroy();
     this.player?.destroy();
     for (const panel of this.panels) panel.destroy();
   }
@@ -83,17 +92,21 @@ export class Viewer {
             ),
           ]
         : [];
-    const hint = `Drag to zoom, double-click for all, wheel to zoom at the cursor, Shift and wheel to move. ${KEYS}`;
-    this.view.replaceChildren(this.summaryOf(this.shown.run), ...flows, element("p", "hint", hint));
+    const hint = element("p", "hint", `${HINT} `);
+    hint.append(this.keys.button);
+    this.view.replaceChildren(this.summaryOf(this.shown.run), ...flows, hint);
     if (!flow) return void this.view.append(element("p", "", "No flow of this run sent anything."));
     const range = (this.range = this.rangeOf(run));
     const panel = (painter: Painter, height: number) => new Panel(this.view, painter, range, height);
     this.view.append(storiesOf(run.flows, this.shown.flow, (place, from, to) => this.showMoment(place, from, to)));
     if (run.crossings) this.addPlayer(run.crossings, flow, range);
-    const navigation = new Navigation(this.view, flow, range, (step) => this.showNextFlow(step));
+    const sequence = new TimeSequence(flow, run.capture ? "" : undefined);
+    const navigation = (this.navigation = new Navigation(flow, sequence, range, {
+      toFlow: (step) => this.showNextFlow(step),
+      toOpposite: () => this.showOpposite(),
+    }));
     this.view.append(navigation.form());
-    this.panels = [panel(new TimeSequence(flow, run.capture ? "" : undefined), HEIGHTS.timeSequence)];
-    navigation.listen(this.view.querySelector<HTMLElement>("figure.panel")!);
+    this.panels = [panel(sequence, HEIGHTS.timeSequence)];
     const same = this.runs.filter((other) => other.flows.some((one) => one.name === flow.name));
     if (same.length > 1) this.panels.push(panel(new Compared(flow.name, same), HEIGHTS.curve));
     if (flow.decisions) this.panels.push(panel(new Congestion(flow, run), HEIGHTS.curve));
@@ -102,6 +115,7 @@ export class Viewer {
     if (flow.roundTrips.time.length) this.panels.push(panel(new RoundTrips(flow), HEIGHTS.curve));
     if (flow.acks.time.length && !flow.datagrams) this.panels.push(panel(new Throughput(flow), HEIGHTS.curve));
     for (const queue of run.queues) this.panels.push(panel(new QueueLength(queue), HEIGHTS.curve));
+    for (const one of this.panels) navigation.listen(one);
     for (const words of lacking(run)) this.view.append(element("p", "hint", words));
     range.watch(() => this.panels.forEach((one) => one.update()));
     range.watchMoment(() => this.panels.forEach((one) => one.showMoment()));
@@ -125,6 +139,7 @@ export class Viewer {
         place.classList.remove("player-place");
         const ladder = new Panel(this.view, new Ladder(crossings()), range, HEIGHTS.ladder);
         this.panels.push(ladder);
+        this.navigation?.listen(ladder);
         ladder.resize(this.view.clientWidth);
         ladder.update();
       }),
@@ -146,8 +161,23 @@ export class Viewer {
   /** Shows the flow after the present one, or before it, and gives its diagram the focus; they go in a circle. */
   private showNextFlow(step: 1 | -1): void {
     const count = this.runs[this.shown.run].flows.length;
-    if (count < 2) return;
-    this.shown = { ...this.shown, flow: (this.shown.flow + step + count) % count };
+    if (count > 1) this.showAndFocus((this.shown.flow + step + count) % count);
+  }
+
+  /** Shows the next flow between the same hosts in the other direction; false if there is none. */
+  private showOpposite(): boolean {
+    const { flows, summary } = this.runs[this.shown.run];
+    const flow = nextOpposite(
+      flows.map(({ name }) => name),
+      summary.flows,
+      this.shown.flow,
+    );
+    if (flow !== null) this.showAndFocus(flow);
+    return flow !== null;
+  }
+
+  private showAndFocus(flow: number): void {
+    this.shown = { ...this.shown, flow };
     this.show();
     this.view.querySelector<HTMLElement>("figure.panel")?.focus();
   }
@@ -158,7 +188,7 @@ export class Viewer {
       this.shown = { ...this.shown, flow };
       this.show();
     }
-    this.range!.set(from, to);
+    this.range!.jump(from, to);
     this.view.querySelector("figure")?.scrollIntoView({ block: "nearest" });
   }
 

@@ -21,7 +21,7 @@ function canvas() {
     fillRect: (...rect: number[]) => drawn.rects.push(rect),
   } as unknown as CanvasRenderingContext2D;
   const view: View = {
-    ...{ from: 0, to: 1, left: 0, width: WIDTH, top: 0, height: 1000, ratio: 1 },
+    ...{ from: 0, to: 1, left: 0, width: WIDTH, top: 0, height: 1000, ratio: 1, origin: 0 },
     x: (time) => time * WIDTH,
     y: (value) => 1000 * (1 - value),
   };

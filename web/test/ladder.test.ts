@@ -33,7 +33,7 @@ const crossings = {
 } as Crossings;
 
 const view: View = {
-  ...{ from: 0, to: 1, left: 0, width: 1000, top: 0, height: 100, ratio: 1 },
+  ...{ from: 0, to: 1, left: 0, width: 1000, top: 0, height: 100, ratio: 1, origin: 0 },
   x: (time) => 1000 * time,
   y: (level) => 100 * (1 - level),
 };
