@@ -13,14 +13,27 @@ const MARGIN = { side: 90, top: 26 };
 const LANE = 16;
 /** Places for waiting packets beside the start of a lane; more are told as a number. */
 const MOST_WAITING = 14;
+/** Distance between waiting packets, and of the first from the start of its lane, in pixels. */
+const QUEUE = { step: 9, first: 14, aside: 20 };
 const NODE = 11;
+
+/** What a packet is drawn as: the colours of data by flow, then these. */
+const STYLES = [...SERIES, MAGENTA, BLACK, TEAL];
+const [AGAIN, OTHER, ACK] = [SERIES.length, SERIES.length + 1, SERIES.length + 2];
 
 type Context = CanvasRenderingContext2D;
 
+/** One direction of a link: from where to where its packets move, in pixels. */
 interface Lane {
   from: Place;
   to: Place;
   name: string;
+  x: number;
+  y: number;
+  across: number;
+  down: number;
+  /** 1 to the right, −1 to the left. */
+  way: 1 | -1;
 }
 
 export class PathPicture {
@@ -31,6 +44,14 @@ export class PathPicture {
   private readonly places: Map<string, Place>;
   private readonly lanes: Lane[];
   private readonly height: number;
+  /** Nodes and links, which do not move. */
+  private readonly ground = document.createElement("canvas");
+  /** The style of each crossing, a place in `STYLES`. */
+  private readonly styles: Uint8Array;
+  /** Positions of the packets in the present picture, x and y in turn, by style; and of those with a frame. */
+  private readonly marks: number[][] = STYLES.map(() => []);
+  private readonly framed: number[] = [];
+  private readonly waiting: number[];
   private width = 900;
   private lossRow = -1;
 
@@ -41,11 +62,13 @@ export class PathPicture {
     this.places = placesOf(crossings.links);
     const rows = Math.max(...columnSizes([...this.places.values()]), 1);
     this.height = HEIGHT + 60 * (rows - 1);
-    this.lanes = crossings.links.map((link) => ({
-      from: this.places.get(link.from)!,
-      to: this.places.get(link.to)!,
-      name: `${link.name}.${link.direction}`,
-    }));
+    this.lanes = crossings.links.map((link) => {
+      const [from, to] = [this.places.get(link.from)!, this.places.get(link.to)!];
+      const name = `${link.name}.${link.direction}`;
+      return { from, to, name, x: 0, y: 0, across: 0, down: 0, way: to.x < from.x ? -1 : 1 };
+    });
+    this.waiting = this.lanes.map(() => 0);
+    this.styles = Uint8Array.from(crossings.kind, (_, row) => styleOf(crossings, row));
     this.element.setAttribute("role", "img");
     this.element.setAttribute(
       "aria-label",
@@ -57,26 +80,33 @@ export class PathPicture {
   resize(width: number): void {
     const ratio = window.devicePixelRatio || 1;
     this.width = Math.max(width, 300);
-    this.element.width = this.width * ratio;
-    this.element.height = this.height * ratio;
+    for (const canvas of [this.element, this.ground]) {
+      canvas.width = this.width * ratio;
+      canvas.height = this.height * ratio;
+      canvas.getContext("2d")!.setTransform(ratio, 0, 0, ratio, 0, 0);
+    }
     this.element.style.width = `${this.width}px`;
     this.element.style.height = `${this.height}px`;
+    for (const lane of this.lanes) this.layOut(lane);
+    const context = this.ground.getContext("2d")!;
+    this.drawLinks(context);
+    for (const place of this.places.values()) this.drawNode(context, place);
   }
 
   draw(at: number): void {
     const context = this.element.getContext("2d")!;
-    const ratio = window.devicePixelRatio || 1;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
-    this.drawLinks(context);
-    const waiting = this.lanes.map(() => 0);
+    context.drawImage(this.ground, 0, 0, this.width, this.height);
     this.lost = 0;
     this.lossRow = -1;
+    this.waiting.fill(0);
+    for (const marks of this.marks) marks.length = 0;
+    this.framed.length = 0;
     const underWay = this.index.underWay(at);
     this.packets = underWay.length;
-    for (const row of underWay) this.drawPacket(context, row, at, waiting);
-    this.lanes.forEach((lane, place) => this.drawQueueLength(context, lane, waiting[place] - 1));
-    for (const place of this.places.values()) this.drawNode(context, place);
+    for (const row of underWay) this.placePacket(context, row, at);
+    this.drawMarks(context);
+    this.lanes.forEach((lane, place) => this.drawQueueLength(context, lane, this.waiting[place] - 1));
   }
 
   /** Losses in the present picture, in words. */
@@ -92,36 +122,42 @@ export class PathPicture {
     return `Packet ${number(packet[this.lossRow])} (${what}) is lost on ${lane}: ${reason}`;
   }
 
-  private drawPacket(context: Context, row: number, at: number, waiting: number[]): void {
-    const { link, transmitted, delivered } = this.crossings;
-    const lane = this.lanes[link[row]];
+  /** Finds the place of a packet at a time; a lost one is drawn at once. */
+  private placePacket(context: Context, row: number, at: number): void {
+    const { link, transmitted } = this.crossings;
+    const place = link[row];
+    const lane = this.lanes[place];
     if (this.index.isLost(row) && at >= this.index.end[row])
-      return this.drawLoss(context, row, at, lane, waiting[link[row]]);
+      return this.drawLoss(context, row, at, lane, this.waiting[place]);
     if (!(transmitted[row] <= at)) {
       // The first is in transmission.
-      const place = waiting[link[row]]++ - 1;
-      if (place < MOST_WAITING)
-        this.drawMark(context, row, ...(place < 0 ? this.onLane(lane, 0) : this.queuePlace(lane, place)));
+      const before = this.waiting[place]++ - 1;
+      if (before < 0) this.addMark(row, lane.x, lane.y);
+      else if (before < MOST_WAITING) this.addMark(row, queueX(lane, before), queueY(lane));
       return;
     }
-    const until = Number.isNaN(delivered[row]) ? this.index.end[row] : delivered[row];
-    const share = until > transmitted[row] ? (at - transmitted[row]) / (until - transmitted[row]) : 1;
-    this.drawMark(context, row, ...this.onLane(lane, Math.min(share, 1)));
+    const length = this.index.end[row] - transmitted[row];
+    const share = length > 0 ? Math.min((at - transmitted[row]) / length, 1) : 1;
+    this.addMark(row, lane.x + share * lane.across, lane.y + share * lane.down);
+  }
+
+  private addMark(row: number, x: number, y: number): void {
+    this.marks[this.styles[row]].push(x, y);
+    if (this.styles[row] !== ACK && this.crossings.words[this.crossings.why[row]]) this.framed.push(x, y);
   }
 
   /** A lost packet falls out of its queue, or off its link, and fades. */
   private drawLoss(context: Context, row: number, at: number, lane: Lane, waiting: number): void {
-    const { transmitted } = this.crossings;
+    const isOfQueue = Number.isNaN(this.crossings.transmitted[row]);
     const age = (at - this.index.end[row]) / this.index.linger;
-    const [x, y] = Number.isNaN(transmitted[row])
-      ? this.queuePlace(lane, Math.min(waiting, MOST_WAITING))
-      : this.onLane(lane, 0.5);
+    const left = isOfQueue ? queueX(lane, Math.min(waiting, MOST_WAITING)) : lane.x + 0.5 * lane.across;
+    const top = (isOfQueue ? queueY(lane) : lane.y + 0.5 * lane.down) + 12 + 34 * age;
+    const size = 6;
     this.lost++;
     this.lossRow = row;
     context.globalAlpha = 1 - 0.8 * Math.min(age, 1);
     context.strokeStyle = RED;
     context.lineWidth = 2.5;
-    const [left, top, size] = [x, y + 12 + 34 * age, 6];
     context.beginPath();
     context.moveTo(left - size, top - size);
     context.lineTo(left + size, top + size);
@@ -131,46 +167,41 @@ export class PathPicture {
     context.globalAlpha = 1;
   }
 
-  private drawMark(context: Context, row: number, x: number, y: number): void {
-    const { kind, kinds, again, flow, why, words } = this.crossings;
-    const name = kinds[kind[row]];
-    if (name === "ack") {
-      context.fillStyle = TEAL;
-      context.beginPath();
-      context.arc(x, y, 3, 0, 2 * Math.PI);
-      return context.fill();
-    }
-    context.fillStyle = again[row] ? MAGENTA : name === "data" ? SERIES[flow[row] % SERIES.length] : BLACK;
-    context.fillRect(x - 3, y - 6, 6, 12);
-    if (!words[why[row]]) return;
+  /** Draws the packets style by style: a canvas takes long to change its colour for each. */
+  private drawMarks(context: Context): void {
+    this.marks.forEach((places, style) => {
+      if (!places.length) return;
+      context.fillStyle = STYLES[style];
+      if (style === ACK) return drawDots(context, places);
+      for (let place = 0; place < places.length; place += 2)
+        context.fillRect(places[place] - 3, places[place + 1] - 6, 6, 12);
+    });
     context.strokeStyle = ORANGE;
     context.lineWidth = 1.5;
-    context.strokeRect(x - 4.5, y - 7.5, 9, 15);
+    for (let place = 0; place < this.framed.length; place += 2)
+      context.strokeRect(this.framed[place] - 4.5, this.framed[place + 1] - 7.5, 9, 15);
   }
 
   private drawQueueLength(context: Context, lane: Lane, count: number): void {
     if (count <= 0) return;
-    const [x, y] = this.queuePlace(lane, Math.min(count, MOST_WAITING) + 1);
     context.fillStyle = GREY;
     context.font = "12px sans-serif";
-    context.textAlign = this.leftward(lane) ? "right" : "left";
-    context.fillText(`${number(count)} wait`, x, y + 4);
+    context.textAlign = lane.way < 0 ? "right" : "left";
+    context.fillText(`${number(count)} wait`, queueX(lane, Math.min(count, MOST_WAITING) + 1), queueY(lane) + 4);
   }
 
   private drawLinks(context: Context): void {
     context.strokeStyle = "#C8C8C8";
     context.lineWidth = 1;
-    for (const lane of this.lanes) {
-      const [x0, y0] = this.onLane(lane, 0);
-      const [x1, y1] = this.onLane(lane, 1);
+    for (const { x, y, across, down, way, name } of this.lanes) {
       context.beginPath();
-      context.moveTo(x0, y0);
-      context.lineTo(x1, y1);
+      context.moveTo(x, y);
+      context.lineTo(x + across, y + down);
       context.stroke();
       context.fillStyle = GREY;
       context.font = "12px sans-serif";
       context.textAlign = "center";
-      context.fillText(lane.name, (x0 + x1) / 2, (y0 + y1) / 2 + (this.leftward(lane) ? 22 : -14));
+      context.fillText(name, x + across / 2, y + down / 2 + (way < 0 ? 22 : -14));
     }
   }
 
@@ -192,24 +223,40 @@ export class PathPicture {
     return [MARGIN.side + place.x * across, MARGIN.top + place.y * (this.height - 2 * MARGIN.top)];
   }
 
-  private leftward(lane: Lane): boolean {
-    return lane.to.x < lane.from.x;
-  }
-
-  /** A place on the lane of a direction: to the right above the link, to the left below it. */
-  private onLane(lane: Lane, share: number): [number, number] {
+  /** Places a lane in the picture: to the right above the link, to the left below it. */
+  private layOut(lane: Lane): void {
     const [x0, y0] = this.at(lane.from);
     const [x1, y1] = this.at(lane.to);
-    const side = this.leftward(lane) ? LANE : -LANE;
-    return [x0 + (x1 - x0) * (0.02 + 0.96 * share), y0 + (y1 - y0) * share + side];
+    lane.x = x0 + 0.02 * (x1 - x0);
+    lane.across = 0.96 * (x1 - x0);
+    lane.y = y0 - lane.way * LANE;
+    lane.down = y1 - y0;
   }
+}
 
-  /** The place of a waiting packet: one after another along its lane's start, outside of the lane. */
-  private queuePlace(lane: Lane, place: number): [number, number] {
-    const [x, y] = this.onLane(lane, 0);
-    const along = (this.leftward(lane) ? -1 : 1) * (14 + 9 * place);
-    return [x + along, y + (this.leftward(lane) ? 20 : -20)];
+/** The place of a waiting packet: one after another along its lane's start, outside of the lane. */
+function queueX(lane: Lane, place: number): number {
+  return lane.x + lane.way * (QUEUE.first + QUEUE.step * place);
+}
+
+function queueY(lane: Lane): number {
+  return lane.y - lane.way * QUEUE.aside;
+}
+
+function styleOf({ kind, kinds, again, flow }: Crossings, row: number): number {
+  const name = kinds[kind[row]];
+  if (name === "ack") return ACK;
+  if (again[row]) return AGAIN;
+  return name === "data" ? flow[row] % SERIES.length : OTHER;
+}
+
+function drawDots(context: Context, places: number[]): void {
+  context.beginPath();
+  for (let place = 0; place < places.length; place += 2) {
+    context.moveTo(places[place] + 3, places[place + 1]);
+    context.arc(places[place], places[place + 1], 3, 0, 2 * Math.PI);
   }
+  context.fill();
 }
 
 function columnSizes(places: Place[]): number[] {

@@ -2,7 +2,7 @@
 // moves it.
 
 import { CrossingIndex } from "./crossingIndex.ts";
-import type { Crossings, Flow } from "./model.ts";
+import type { Crossings, Flow, Story } from "./model.ts";
 import { element } from "./panel.ts";
 import { PathPicture } from "./pathPicture.ts";
 import type { TimeRange } from "./range.ts";
@@ -12,6 +12,9 @@ import { amount, duration, number } from "./units.ts";
 /** Seconds of the run for each second of the clock. */
 const SPEEDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
 const FIRST_SPEED = 4;
+
+/** Times are whole nanoseconds, which seconds hold nearly. */
+const HALF_NS = 0.5e-9;
 
 /** Longest time between two pictures that moves the run: after a pause of the browser the player does not jump. */
 const LONGEST_STEP_S = 0.1;
@@ -26,6 +29,8 @@ export class Player {
   private readonly play: HTMLButtonElement;
   private readonly slider = document.createElement("input");
   private readonly last: number;
+  /** The events of the flow's stories, in the order in which they begin. */
+  private readonly events: Story["events"];
   private at = 0;
   private speed = FIRST_SPEED;
   private playing = false;
@@ -40,9 +45,14 @@ export class Player {
   ) {
     this.index = new CrossingIndex(crossings);
     this.picture = new PathPicture(crossings, this.index);
+    this.events = flow.stories.flatMap((story) => story.events).sort((one, other) => one.from - other.from);
     this.last = this.index.end.reduce((latest, end) => Math.max(latest, end), 0);
     this.play = this.button("Play", "Play or pause (space)", () => this.toggle());
     this.build(host);
+    range.watchSeek((at) => {
+      this.pause();
+      this.show(at);
+    });
     this.show(crossings.time[0]);
   }
 
@@ -176,8 +186,8 @@ export class Player {
 
   private windowsAt(at: number): string {
     const { decisions, flight } = this.flow;
-    const row = decisions ? lowerBound(decisions.time, at + 0.5e-9) - 1 : -1;
-    const sent = lowerBound(flight.time, at + 0.5e-9) - 1;
+    const row = decisions ? lowerBound(decisions.time, at + HALF_NS) - 1 : -1;
+    const sent = lowerBound(flight.time, at + HALF_NS) - 1;
     const parts = row < 0 ? [] : [`cwnd ${amount(decisions!.cwnd[row], "bytes")}`];
     if (sent >= 0) parts.push(`in flight ${amount(flight.bytes[sent], "bytes")}`);
     return parts.join(", ");
@@ -185,10 +195,11 @@ export class Player {
 
   /** The present event of `lasthop explain`, or else the last event. */
   private storyAt(at: number): string {
-    const events = this.flow.stories.flatMap((story) => story.events).filter((event) => event.from <= at + 0.5e-9);
-    const event = events.filter((one) => one.to >= at).at(-1) ?? events.at(-1);
     const lost = this.picture.lossWords();
-    return lost || (event ? `${duration(event.from)}: ${event.text}` : "");
+    if (lost) return lost;
+    const begun = this.events.findLast((event) => event.from <= at + HALF_NS);
+    const event = this.events.findLast((one) => one.from <= at + HALF_NS && one.to >= at) ?? begun;
+    return event ? `${duration(event.from)}: ${event.text}` : "";
   }
 }
 

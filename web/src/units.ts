@@ -31,10 +31,13 @@ export function amount(value: number, unit: "bytes" | "bit/s"): string {
   return `${digits(value / divisor)} ${name}`;
 }
 
+/** How whole numbers are written, and others. To make such a format takes as long as to write a thousand numbers. */
+const WHOLE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 15 });
+const BROKEN = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 6 });
+
 /** A whole number with all its digits, another one with six. */
 export function number(value: number): string {
-  const most = Number.isInteger(value) ? 15 : 6;
-  return Number(value.toPrecision(9)).toLocaleString("en-GB", { maximumSignificantDigits: most });
+  return (Number.isInteger(value) ? WHOLE : BROKEN).format(Number(value.toPrecision(9)));
 }
 
 /** Three digits, or all of a whole number. */
