@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import shutil
 import subprocess
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -24,9 +22,8 @@ from lasthop.results import open_run
 RECORDED = "record.tables=['segments','tcp','packets','queue']"
 
 
-def unpacked(text: str, place: dict[str, int]) -> list[int]:
+def unpacked(packed: bytes, place: dict[str, int]) -> list[int]:
     """As `web/src/packing.ts` reads a column."""
-    packed = zlib.decompress(base64.b64decode(text))
     numbers, at, last = [], place["at"], 0
     for _ in range(place["count"]):
         value, shift = 0, 0

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { unpackAll } from "../src/model.ts";
-import { unpack } from "../src/packing.ts";
+import { indexAndColumns, unpack } from "../src/packing.ts";
 import { lowerBound, rowsWithin } from "../src/search.ts";
 
 test("differences in bytes of seven bits become the numbers again", () => {
@@ -37,4 +37,24 @@ test("rows within two times are found in a sorted column", () => {
   assert.equal(lowerBound(sorted, 1), 1);
   assert.deepEqual(rowsWithin(sorted, 1, 2), [1, 4]);
   assert.deepEqual(rowsWithin(sorted, 6, 7), [5, 5]);
+});
+
+test("differences of any number of bytes are read", () => {
+  const differences = [0, 63, 64, -64, -65, 8191, 8192, -8193, 1048575, 1048576, -1048577, 2 ** 31, -(2 ** 40)];
+  const bytes: number[] = [];
+  for (const difference of differences) {
+    let rest = difference < 0 ? -2 * difference - 1 : 2 * difference;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+    bytes.push(rest);
+  }
+  let sum = 0;
+  const expected = differences.map((difference) => (sum += difference));
+  const column = { at: 0, bytes: bytes.length, count: differences.length };
+  assert.deepEqual([...unpack(Uint8Array.from(bytes), column)], expected);
+});
+
+test("the server's answer is a line of JSON and the packed bytes, which may have line feeds", () => {
+  const answer = new Uint8Array([...new TextEncoder().encode('{"runs":["µ"]}\n'), 10, 200]);
+  const { index, columns } = indexAndColumns(answer);
+  assert.deepEqual([index, [...columns]], [{ runs: ["µ"] }, [10, 200]]);
 });

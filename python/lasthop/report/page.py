@@ -58,8 +58,8 @@ def write_report(runs: Sequence[RunResult], target: Path) -> None:
     partial.replace(target)
 
 
-def report_data(runs: Sequence[RunResult]) -> tuple[dict[str, Any], str]:
-    """Return the data of the page: an index as a JSON value, and the columns that it refers to, packed as text.
+def report_data(runs: Sequence[RunResult]) -> tuple[dict[str, Any], bytes]:
+    """Return the data of the page: an index as a JSON value, and the columns that it refers to, packed.
 
     Raises InputError if a run has no table `segments`.
     """
@@ -76,7 +76,7 @@ def report_data(runs: Sequence[RunResult]) -> tuple[dict[str, Any], str]:
             payload, more = run_payload(run, len(columns))
             payloads.append(payload)
             columns += more
-    return {"format": FORMAT, "runs": payloads}, _deflated(columns)
+    return {"format": FORMAT, "runs": payloads}, columns
 
 
 def report_page(runs: Sequence[RunResult]) -> str:
@@ -84,11 +84,11 @@ def report_page(runs: Sequence[RunResult]) -> str:
     index, columns = report_data(runs)
     # Neither "</script>" nor "<!--<script>" in a text ends, or prolongs, the script element around it.
     text = json.dumps(index, separators=(",", ":")).replace("<", "\\u003c")
-    return page_of(html.escape(", ".join(run.name for run in runs)), text, columns)
+    return page_of(html.escape(", ".join(run.name for run in runs)), text, _deflated(columns))
 
 
 def page_of(title: str, index: str, columns: str) -> str:
-    """Return a page with this title, escaped for HTML, and the data of `report_data` as text."""
+    """Return a page with this title, escaped for HTML, and the data of `report_data` as text, the columns deflated."""
     return _PAGE.format(
         title=title,
         style=_built("viewer.css"),

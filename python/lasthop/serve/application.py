@@ -278,8 +278,8 @@ def _add_results(app: FastAPI, settings: Settings) -> None:
         return {"results": results.listed(folder), "captures": results.captures(folder)}
 
     @app.get("/api/view")
-    def view(run: Names) -> dict[str, Any]:
-        return results.view(folder, run)
+    def view(run: Names) -> Response:
+        return Response(results.view(folder, run), media_type="application/octet-stream")
 
     @app.get("/api/comparison")
     def comparison(run: Names) -> dict[str, Any]:

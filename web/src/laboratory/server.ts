@@ -1,7 +1,7 @@
 // Requests to the server, as functions. Addresses are those of `lasthop.serve.application`.
 
-import { inflate } from "../packing.ts";
 import { type Run, unpackAll } from "../model.ts";
+import { indexAndColumns } from "../packing.ts";
 import type { RunState } from "./liveSeries.ts";
 import { type Fault, Refused } from "./refused.ts";
 
@@ -124,6 +124,12 @@ export interface Question {
 }
 
 async function ask<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await request(method, path, body);
+  return (await response.json().catch(() => ({}))) as Answer;
+}
+
+/** The answer to a request that the server has not refused. */
+async function request(method: string, path: string, body?: unknown): Promise<Response> {
   const json = body !== undefined && !(body instanceof Blob);
   const options: RequestInit = { method };
   if (body !== undefined) options.body = json ? JSON.stringify(body) : (body as Blob);
@@ -137,9 +143,9 @@ async function ask<Answer>(method: string, path: string, body?: unknown): Promis
       help: "start `lasthop serve` again; what you typed is kept here",
     });
   }
+  if (response.ok) return response;
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Refused(answer.error ?? { message: `the server answers ${response.status}`, help: null });
-  return answer as Answer;
+  throw new Refused(answer.error ?? { message: `the server answers ${response.status}`, help: null });
 }
 
 const part = encodeURIComponent;
@@ -243,8 +249,9 @@ export interface SweepCase {
 
 /** The runs of these results, as the viewer takes them. */
 export async function viewOf(names: string[]): Promise<Run[]> {
-  const { runs: trees, columns } = await ask<{ runs: unknown[]; columns: string }>("GET", `/api/view?${runs(names)}`);
-  return unpackAll(trees, await inflate(columns)) as Run[];
+  const answer = await request("GET", `/api/view?${runs(names)}`);
+  const { index, columns } = indexAndColumns(new Uint8Array(await answer.arrayBuffer()));
+  return unpackAll((index as { runs: unknown[] }).runs, columns) as Run[];
 }
 
 /** Reports the states of a run in real time: those of the last minute, and then each when it comes. */
