@@ -254,19 +254,50 @@ def test_the_diagrams_go_to_a_segment_and_take_the_keys_of_wireshark(page: Page)
     assert "Throughput of download, over the last" in page.text()
     page.wait("document.body.innerText.includes('Sequence of packets between server, mobile')")
     assert "Not recorded: pacing rate, bandwidth estimate" in page.text()
+    status = "document.querySelector('.goto [role=status]').textContent"
     page.fill(".goto input", "200")
     page.click("Go")
-    page.wait("document.querySelector('.goto [role=status]').textContent.includes(' s, bytes ')")
+    page.wait(f"{status}.includes('segment 200: bytes ')")
     page.fill(".goto input", "99999999")
     page.click("Go")
     assert "give a number from 1 to" in page.text()
     page.value("document.querySelector('figure.panel').focus()")
+    for key, words in (
+        ("z", "the mouse drags the diagram"),
+        ("z", "the mouse chooses the part to zoom to"),
+        (" ", "crosshairs at the mouse"),
+        ("t", "times in the diagrams are from the first segment of download"),
+        ("t", "times in the diagrams are from the beginning of the run"),
+        ("s", "sequence numbers are relative"),
+        ("d", "no flow of this run is in the direction opposite to download"),
+        ("n", "segment 201: bytes"),
+        ("p", "segment 200: bytes"),
+        ("r", "sent again, needed"),
+    ):
+        page.press(key)
+        page.wait(f"{status}.includes({words!r})")
+    at = float(page.value(f"{status}").partition(" s:")[0])
+    shown = page.value("Number(document.querySelector('.player').dataset.at)")
+    assert shown == pytest.approx(at, abs=1e-3), "the player does not show the segment"
     page.press("0")
     page.press("g")
     assert page.value("document.activeElement === document.querySelector('.goto input')")
     page.value("document.querySelector('figure.panel').focus()")
-    page.press("2")
-    page.press("5")
+    title = "document.activeElement.querySelector('figcaption').textContent"
+    for key, words in (
+        ("1", "Round trips"),
+        ("2", "Throughput"),
+        ("5", "Congestion"),
+        ("3", "Time sequence (Stevens)"),
+        ("4", "Time sequence of"),
+    ):
+        page.press(key)
+        page.wait(f"{title}.startsWith({words!r})")
+    page.press("?")
+    page.wait("document.querySelector('dialog.keys[open]')")
+    assert "crosshairs" in page.text()
+    page.press("Escape", 27)
+    page.wait("!document.querySelector('dialog.keys[open]')")
     page.press("0")
     time.sleep(0.5)
     page.value("[...document.querySelectorAll('figure.panel')][1].scrollIntoView()")
@@ -275,6 +306,71 @@ def test_the_diagrams_go_to_a_segment_and_take_the_keys_of_wireshark(page: Page)
     page.click("Go")
     time.sleep(0.5)
     show(page, "sequence", "figure.panel:last-of-type")
+
+
+PIXELS = """
+(() => {
+  const canvas = document.querySelector('figure.panel canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  return data.reduce((sum, value, place) => (sum * 31 + value * (place %% 251)) %% 1000003, %d);
+})()
+"""
+"""A number that another picture of the first diagram hardly has."""
+
+
+def test_keys_change_the_picture_and_zero_brings_it_back(page: Page) -> None:
+    run_quickstart(page)
+    page.value("document.querySelector('figure.panel').focus()")
+    page.press("0")
+    time.sleep(0.3)
+    first = page.value(PIXELS % 7)
+    for keys in (["x"], ["y"], ["y", "ArrowUp"], ["+"], ["3"], ["t", "x"]):
+        for key in keys:
+            page.press(key)
+        time.sleep(0.3)
+        assert page.value(PIXELS % 7) != first, keys
+        for key in ("0", "4", *(["t"] if "t" in keys else [])):
+            page.press(key)
+        time.sleep(0.3)
+        assert page.value(PIXELS % 7) == first, keys
+
+
+def test_g_goes_to_the_segment_under_the_mouse_and_z_lets_it_drag(page: Page) -> None:
+    run_quickstart(page)
+    page.fill(".goto input", "100")
+    page.click("Go")
+    time.sleep(0.3)
+    box = page.value(
+        "(() => { const over = document.querySelector('figure.panel .u-over'); over.scrollIntoView({block: 'center'}); "
+        "document.querySelector('figure.panel').focus({preventScroll: true}); const { x, y, width, height } = "
+        "over.getBoundingClientRect(); return [x, y, width, height]; })()"
+    )
+    middle = box[0] + box[2] / 2
+    status = "document.querySelector('.goto [role=status]').textContent"
+    page.press("s")
+
+    def move(x: float, y: float, buttons: int = 0) -> None:
+        page.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, buttons=buttons)
+
+    for share in range(5, 95, 2):
+        move(middle, box[1] + box[3] * share / 100)
+        if "segment 100" in str(page.value("document.querySelector('figure.panel .tip').textContent")):
+            break
+    page.press("g")
+    page.wait(f"{status}.includes('segment 100: bytes')")
+    page.press("z")
+    page.wait("document.querySelector('figure.panel').classList.contains('drags')")
+    at = page.value("document.querySelector('figure.panel .moment').style.left")
+    move(middle, box[1] + 40)
+    page.command(
+        "Input.dispatchMouseEvent", type="mousePressed", x=middle, y=box[1] + 40, button="left", buttons=1, clickCount=1
+    )
+    for step in range(1, 6):
+        move(middle + 20 * step, box[1] + 40, buttons=1)
+    page.command("Input.dispatchMouseEvent", type="mouseReleased", x=middle + 100, y=box[1] + 40, button="left")
+    time.sleep(0.3)
+    moved = page.value("document.querySelector('figure.panel .moment').style.left")
+    assert float(moved.rstrip("%")) - float(at.rstrip("%")) == pytest.approx(100 * 100 / box[2], abs=2)
 
 
 def test_page_up_and_down_show_another_flow(page: Page) -> None:

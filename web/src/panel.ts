@@ -82,6 +82,8 @@ export class Panel {
   /** The height that the user has chosen, until the next jump. */
   private own: { low: number; high: number; jumps: number } | null = null;
   private segmentInSight: number | null = null;
+  /** The origin of the times that the axis has. */
+  private labelled = 0;
 
   constructor(
     host: HTMLElement,
@@ -158,6 +160,8 @@ export class Panel {
       this.plot.setScale("y", { min, max });
       if (this.painter.right) this.plot.setScale("right", this.rightScale());
     });
+    if (this.labelled !== this.range.origin) this.plot.redraw(false, true);
+    this.labelled = this.range.origin;
     this.showMoment();
   }
 
