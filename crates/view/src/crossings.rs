@@ -38,7 +38,7 @@ pub(crate) fn crossings(packets: &Table, specification: &Value, packer: &mut Pac
 }
 
 /// A link and the direction in which packets crossed it.
-type Direction<'a> = (&'a str, &'a str);
+type Direction<'a> = [&'a str; 2];
 
 fn columns(
     rows: &Rows<'_>,
@@ -55,10 +55,9 @@ fn columns(
         (unknown, _) if unknown < 0.0 => entered[row],
         (known, _) => known,
     };
-    let crossed = rows.texts("link").into_iter().zip(rows.texts("direction"));
-    let link = places(crossed, directions);
-    let flow = places(rows.texts("flow").into_iter(), flows);
-    let kind = places(rows.texts("kind").into_iter(), &KINDS);
+    let link = places(rows.combinations(["link", "direction"]), directions);
+    let flow = places(rows.combinations(["flow"]), &flows.iter().map(|flow| [*flow]).collect::<Vec<_>>());
+    let kind = places(rows.combinations(["kind"]), &KINDS.map(|kind| [kind]));
     let acks = rows.numbers("ack").into_iter().map(|ack| if ack.is_nan() { 0.0 } else { ack });
     let packed: [(&str, Packed); 12] = [
         ("time", packer.add(entered.iter().copied())),
@@ -77,31 +76,32 @@ fn columns(
     packed.into_iter().map(|(name, packed)| (name.into(), json!(packed))).collect()
 }
 
-/// The place of each value among some; the last place for a value that is not among them.
-fn places<T: PartialEq>(values: impl Iterator<Item = T>, among: &[T]) -> Vec<usize> {
-    values.map(|value| among.iter().position(|one| *one == value).unwrap_or(among.len() - 1)).collect()
+/// The place of each row's texts among some; the last place for texts that are not among them.
+fn places<const N: usize>((found, rows): (Vec<[&str; N]>, Vec<usize>), among: &[[&str; N]]) -> Vec<usize> {
+    let place = |texts| among.iter().position(|one| one == texts).unwrap_or(among.len() - 1);
+    let places: Vec<usize> = found.iter().map(place).collect();
+    rows.into_iter().map(|row| places[row]).collect()
 }
 
 /// The directions of links that packets crossed: links in the order in which they were first crossed.
 fn directions<'a>(rows: &Rows<'a>) -> Vec<Direction<'a>> {
     let (links, ways) = (rows.distinct("link"), rows.distinct("direction"));
     let place = |texts: &[&str], text: &str| texts.iter().position(|one| *one == text);
-    let mut found = first_seen(rows.texts("link").into_iter().zip(rows.texts("direction")));
-    found.sort_by_key(|(link, way)| (place(&links, link), place(&ways, way)));
+    let (mut found, _) = rows.combinations(["link", "direction"]);
+    found.sort_by_key(|[link, way]| (place(&links, link), place(&ways, way)));
     found
 }
 
 /// What happened to packets that were lost or delayed, in words, and for each crossing which.
 fn reasons(rows: &Rows<'_>, packer: &mut Packer) -> (Vec<String>, Packed) {
-    let (fates, rules, causes) = (rows.texts("fate"), rows.texts("rule"), rows.texts("delay_cause"));
-    let told = fates.into_iter().zip(rules).zip(causes).map(|((fate, rule), cause)| (fate, rule, cause));
-    let usual = ("delivered", "", "");
-    let known = first_seen(std::iter::once(usual).chain(told.clone()));
+    let told = rows.combinations(["fate", "rule", "delay_cause"]);
+    let usual = ["delivered", "", ""];
+    let known = first_seen(std::iter::once(usual).chain(told.0.iter().copied()));
     let why = packer.places(places(told, &known));
     (known.into_iter().map(reason).collect(), why)
 }
 
-fn reason((fate, rule, cause): (&str, &str, &str)) -> String {
+fn reason([fate, rule, cause]: [&str; 3]) -> String {
     let fate = if fate == "delivered" { "" } else { fate };
     let parts = [fate, rule, cause].into_iter().filter(|part| !part.is_empty());
     parts.map(|part| part.replace('_', " ")).collect::<Vec<_>>().join(": ")
@@ -114,7 +114,7 @@ fn links(specification: &Value, directions: &[Direction<'_>]) -> Vec<Value> {
         let link = links.into_iter().flatten().find(|link| link["name"] == name)?;
         Some((link["between"][0].as_str()?, link["between"][1].as_str()?))
     };
-    let of = |(name, direction): &Direction<'_>| {
+    let of = |[name, direction]: &Direction<'_>| {
         let (first, second) = ends(name).unwrap_or(("sender", "receiver"));
         let (from, to) = if *direction == "down" { (first, second) } else { (second, first) };
         json!({"name": name, "direction": direction, "from": from, "to": to})

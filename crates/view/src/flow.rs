@@ -112,18 +112,18 @@ impl<'a> Flow<'a> {
         heard.texts("sack").into_iter().map(sack_blocks).collect()
     }
 
-    /// The drops of its data packets. None without the table `packets`.
-    pub(crate) fn drops(&self, sent: &Sent) -> Incidents {
-        let lost = self.data_packets(sent).map(|packets| packets.marked(&packets.among("fate", &DROPPED)));
+    /// The drops of its data packets.
+    pub(crate) fn drops(data_packets: Option<&Rows<'_>>) -> Incidents {
+        let lost = data_packets.map(|packets| packets.marked(&packets.among("fate", &DROPPED)));
         lost.map_or_else(Incidents::none, |lost| {
             let end = end_of_packet(&lost);
             Incidents { begin: end.clone(), end, offset: middle(&lost), why: place_and(&lost, "rule") }
         })
     }
 
-    /// The data packets that a link delayed singly and delivered. None without the table `packets`.
-    pub(crate) fn delays(&self, sent: &Sent) -> Incidents {
-        let Some(packets) = self.data_packets(sent) else { return Incidents::none() };
+    /// The data packets that a link delayed singly and delivered.
+    pub(crate) fn delays(data_packets: Option<&Rows<'_>>) -> Incidents {
+        let Some(packets) = data_packets else { return Incidents::none() };
         let single = packets.among("delay_cause", &HOLD_SINGLE_PACKETS);
         // A packet that was dropped meanwhile, as too old, has no end of its delay.
         let arrived = not(&packets.among("fate", &DROPPED));
@@ -134,7 +134,8 @@ impl<'a> Flow<'a> {
         Incidents { begin, end, offset: middle(&held), why: place_and(&held, "delay_cause") }
     }
 
-    fn data_packets(&self, sent: &Sent) -> Option<Rows<'a>> {
+    /// Its data packets on their links. None without the table `packets`.
+    pub(crate) fn data_packets(&self, sent: &Sent) -> Option<Rows<'a>> {
         let packets = self.packets.as_ref()?;
         Some(packets.marked(&found_among(&packets.numbers("packet"), &sent.packet)))
     }

@@ -6,6 +6,7 @@
 //!
 //! Read `table.rs` first (columns), then `flow.rs` (one flow's rows), `run_view.rs`, and `explanation/`.
 
+mod by_number;
 mod coverage;
 mod crossings;
 mod delivery;

@@ -36,7 +36,7 @@ impl Packer {
         let begin = self.bytes.len();
         let (mut last, mut count) = (0_i64, 0);
         for number in column {
-            let whole = number.round_ties_even() as i64;
+            let whole = whole(number);
             self.write(zigzag(whole.wrapping_sub(last)));
             last = whole;
             count += 1;
@@ -68,6 +68,12 @@ impl Packer {
         }
         self.bytes.push(number as u8);
     }
+}
+
+/// The nearest whole number. Most are whole, and to round them takes longer than to see that.
+fn whole(number: f64) -> i64 {
+    let cut = number as i64;
+    if cut as f64 == number { cut } else { number.round_ties_even() as i64 }
 }
 
 /// A signed number as an unsigned one of similar magnitude: 0, −1, 1, −2 become 0, 1, 2, 3 (zigzag).

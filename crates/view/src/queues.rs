@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::flow::highest;
-use crate::table::{Rows, Tables, first_seen};
+use crate::table::{Rows, Tables};
 
 /// Largest number of queues that are shown: those with most drops, then the longest.
 const MOST: usize = 6;
@@ -54,15 +54,14 @@ fn read(tables: &Tables, specification: &Value) -> Vec<Queue> {
     let Some(rows) = tables.get("queue").map(|table| table.all()) else { return Vec::new() };
     let drops = tables.get("packets").map(|table| table.all().equal("fate", "queue_drop"));
     let limits = limits(specification);
-    let names = rows.texts("link").into_iter().zip(rows.texts("direction"));
-    let of = |(link, way): (&str, &str)| {
+    let of = |[link, way]: [&str; 2]| {
         let name = format!("{link}.{way}");
         let limit = limits.get(&name).copied();
         let here = rows.equal("link", link).equal("direction", way);
         let dropped = drops.as_ref().map(|drops| drops.equal("link", link).equal("direction", way));
         one(name, limit, &here, dropped.as_ref())
     };
-    first_seen(names).into_iter().map(of).collect()
+    rows.combinations(["link", "direction"]).0.into_iter().map(of).collect()
 }
 
 fn one(name: String, limit: Option<f64>, rows: &Rows<'_>, dropped: Option<&Rows<'_>>) -> Queue {

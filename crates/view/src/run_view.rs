@@ -72,7 +72,8 @@ fn flow_view(tables: &Tables, name: &str, subject: Subject<'_>, packer: &mut Pac
     let flow = Flow::new(tables, name);
     let datagrams = flow.is_of_datagrams();
     let (sent, acks) = (flow.sent(), flow.acks());
-    let (drops, delays) = (flow.drops(&sent), flow.delays(&sent));
+    let packets = flow.data_packets(&sent);
+    let (drops, delays) = (Flow::drops(packets.as_ref()), Flow::delays(packets.as_ref()));
     let mut words = Words(vec![String::new()]);
     let whys = [&sent.why, &drops.why, &delays.why].map(|why| words.places(why));
     let (starts, ends): (Vec<f64>, Vec<f64>) = sent.extent.iter().copied().unzip();

@@ -114,11 +114,7 @@ fn decoded(arrays: &[Arc<dyn Array>], of: &DataType) -> Option<Column> {
         DataType::Boolean => Column::Flags(all().flat_map(|array| array.as_boolean().iter()).collect()),
         DataType::Utf8 => Column::Texts(texts(all().flat_map(|array| array.as_string::<i32>().iter()))),
         DataType::Dictionary(key, value) if **key == DataType::Int32 && **value == DataType::Utf8 => {
-            Column::Texts(texts(all().flat_map(|array| {
-                let (keys, values) =
-                    (array.as_dictionary::<Int32Type>().keys(), array.as_dictionary::<Int32Type>().values());
-                keys.iter().map(|key| key.map(|key| values.as_string::<i32>().value(key as usize)))
-            })))
+            Column::Texts(texts_of_dictionaries(all()))
         }
         DataType::Null => Column::Numbers(vec![f64::NAN; all().map(Array::len).sum()]),
         _ => return None,
@@ -126,25 +122,39 @@ fn decoded(arrays: &[Arc<dyn Array>], of: &DataType) -> Option<Column> {
 }
 
 fn texts<'a>(rows: impl Iterator<Item = Option<&'a str>>) -> Texts {
-    let mut known: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut found = Texts::default();
-    let mut last: Option<(&str, u32)> = None;
-    for row in rows {
-        let Some(text) = row else {
-            found.places.push(NULL);
-            continue;
-        };
-        let place = match last {
-            Some((same, place)) if same == text => place,
-            _ => *known.entry(text).or_insert_with(|| {
-                found.distinct.push(text.into());
-                found.distinct.len() as u32 - 1
-            }),
-        };
-        last = Some((text, place));
-        found.places.push(place);
+    let mut known = Known::default();
+    let places = rows.map(|row| row.map_or(NULL, |text| known.place(text))).collect();
+    Texts { places, distinct: known.distinct }
+}
+
+/// The texts of columns that have each text once already: a comparison of texts for each row would take longer than
+/// all else.
+fn texts_of_dictionaries<'a>(arrays: impl Iterator<Item = &'a dyn Array>) -> Texts {
+    let mut known = Known::default();
+    let mut places = Vec::new();
+    for array in arrays.map(AsArray::as_dictionary::<Int32Type>) {
+        let values = array.values().as_string::<i32>();
+        let of_values: Vec<u32> =
+            values.iter().map(|value| value.map_or(NULL, |text| known.place(text))).collect();
+        places.extend(array.keys().iter().map(|key| key.map_or(NULL, |key| of_values[key as usize])));
     }
-    found
+    Texts { places, distinct: known.distinct }
+}
+
+/// The different texts so far, and the place of each.
+#[derive(Default)]
+struct Known<'a> {
+    places: BTreeMap<&'a str, u32>,
+    distinct: Vec<String>,
+}
+
+impl<'a> Known<'a> {
+    fn place(&mut self, text: &'a str) -> u32 {
+        *self.places.entry(text).or_insert_with(|| {
+            self.distinct.push(text.into());
+            self.distinct.len() as u32 - 1
+        })
+    }
 }
 
 /// Some rows of a table, in their order. A column that the table does not have is null in every row.
@@ -257,15 +267,57 @@ impl<'a> Rows<'a> {
             return vec![(0..self.len()).collect()];
         }
         let mut groups: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-        for (place, number) in self.numbers(column).into_iter().enumerate() {
-            groups.entry(number as i64).or_default().push(place);
+        let numbers: Vec<i64> = self.numbers(column).into_iter().map(|number| number as i64).collect();
+        let mut place = 0;
+        for same in numbers.chunk_by(|one, next| one == next) {
+            groups.entry(same[0]).or_default().extend(place..place + same.len());
+            place += same.len();
         }
         groups.into_values().collect()
     }
 
+    /// The place of each row's text among the distinct ones of its column; [`NULL`] where it is null.
+    fn codes(&self, column: &str) -> Vec<u32> {
+        match self.table.columns.get(column) {
+            Some(Column::Texts(all)) => self.rows.iter().map(|row| all.places[*row as usize]).collect(),
+            _ => vec![NULL; self.len()],
+        }
+    }
+
+    /// The different combinations of texts in some columns, in the order in which they come first, and the place of
+    /// each row's among them.
+    pub(crate) fn combinations<const N: usize>(
+        &self,
+        columns: [&str; N],
+    ) -> (Vec<[&'a str; N]>, Vec<usize>) {
+        let codes = columns.map(|column| self.codes(column));
+        let (mut known, mut last): (Vec<[u32; N]>, usize) = (Vec::new(), 0);
+        let mut place = |row: usize| {
+            let wanted = std::array::from_fn(|column| codes[column][row]);
+            if known.get(last) != Some(&wanted) {
+                last = known.iter().position(|one| *one == wanted).unwrap_or(known.len());
+                if last == known.len() {
+                    known.push(wanted);
+                }
+            }
+            last
+        };
+        let places = (0..self.len()).map(&mut place).collect();
+        let texts = |codes: &[u32; N]| std::array::from_fn(|at| self.text(columns[at], codes[at]));
+        (known.iter().map(texts).collect(), places)
+    }
+
+    /// A text of a column by its place among the distinct ones.
+    fn text(&self, column: &str, place: u32) -> &'a str {
+        match self.table.columns.get(column) {
+            Some(Column::Texts(all)) => all.distinct.get(place as usize).map_or("", String::as_str),
+            _ => "",
+        }
+    }
+
     /// The texts of a column, each once, in the order in which they come first.
     pub(crate) fn distinct(&self, column: &str) -> Vec<&'a str> {
-        first_seen(self.texts(column).into_iter())
+        self.combinations([column]).0.into_iter().map(|[text]| text).collect()
     }
 }
 

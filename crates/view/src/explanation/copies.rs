@@ -1,7 +1,6 @@
 //! The segments that a sender sent, as columns; single ones are read on demand.
 
-use std::collections::BTreeMap;
-
+use crate::by_number::ByNumber;
 use crate::explanation::hops::{Hop, Hops};
 use crate::table::Rows;
 
@@ -128,7 +127,6 @@ impl<'a> Copies<'a> {
 
 /// The last value of each wanted key, NaN for a missing key.
 fn last_of_each(wanted: &[f64], keys: &[f64], values: &[f64]) -> Vec<f64> {
-    let known: BTreeMap<i64, f64> =
-        keys.iter().zip(values).map(|(key, value)| (*key as i64, *value)).collect();
-    wanted.iter().map(|key| known.get(&(*key as i64)).copied().unwrap_or(f64::NAN)).collect()
+    let known = ByNumber::new(keys.iter().zip(values).map(|(key, value)| (*key as i64, *value)));
+    wanted.iter().map(|key| known.last(*key as i64).unwrap_or(f64::NAN)).collect()
 }

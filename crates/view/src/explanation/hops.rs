@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::by_number::ByNumber;
 use crate::flow::{DROPPED, HOLD_THE_LINK, found_among};
 use crate::table::{Rows, both};
 
@@ -58,16 +59,14 @@ pub(crate) struct Hops<'a> {
     rows: Option<Rows<'a>>,
     /// The packet of each row.
     pub(crate) packet: Vec<f64>,
-    by_packet: BTreeMap<i64, Vec<usize>>,
+    by_packet: ByNumber<usize>,
 }
 
 impl<'a> Hops<'a> {
     pub(crate) fn new(rows: Option<Rows<'a>>) -> Self {
         let packet = rows.as_ref().map(|rows| rows.numbers("packet")).unwrap_or_default();
-        let mut by_packet: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-        for (row, packet) in packet.iter().enumerate().filter(|(_, packet)| packet.is_finite()) {
-            by_packet.entry(*packet as i64).or_default().push(row);
-        }
+        let known = packet.iter().enumerate().filter(|(_, packet)| packet.is_finite());
+        let by_packet = ByNumber::new(known.map(|(row, packet)| (*packet as i64, row)));
         Self { rows, packet, by_packet }
     }
 
@@ -82,10 +81,8 @@ impl<'a> Hops<'a> {
 
     /// The hops of one packet, in the order of the table.
     pub(crate) fn of(&self, packet: i64) -> Vec<Hop> {
-        let Some((rows, places)) = self.rows.as_ref().zip(self.by_packet.get(&packet)) else {
-            return Vec::new();
-        };
-        read(&rows.at(places))
+        let Some(rows) = &self.rows else { return Vec::new() };
+        read(&rows.at(&self.by_packet.all(packet).collect::<Vec<_>>()))
     }
 
     /// The longest unusual delay of each of some packets that had one, in the order of their starts.

@@ -7,11 +7,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::by_number::ByNumber;
 use crate::coverage::first_bytes;
 use crate::explanation::TimeShare;
 use crate::explanation::connection::Connection;
 use crate::flow::found_among;
-use crate::table::{Rows, Tables, first_seen};
+use crate::table::{Rows, Tables};
 
 const IDEAL: &str = "ideal";
 
@@ -68,7 +69,7 @@ struct Data {
     rows: Vec<usize>,
     packet: Vec<f64>,
     time: Vec<f64>,
-    place: BTreeMap<i64, usize>,
+    place: ByNumber<usize>,
 }
 
 impl Data {
@@ -77,13 +78,14 @@ impl Data {
         let rows: Vec<usize> = (0..copies.len()).filter(|row| copies.length[*row] > 0.0).collect();
         let packet: Vec<f64> = rows.iter().map(|row| copies.packet[*row]).collect();
         let time = rows.iter().map(|row| copies.time[*row]).collect();
-        let place = packet.iter().enumerate().map(|(place, packet)| (*packet as i64, place)).collect();
+        let place = packet.iter().enumerate().map(|(place, packet)| (*packet as i64, place));
+        let place = ByNumber::new(place);
         Self { rows, packet, time, place }
     }
 
     /// The place of a packet among the data; none for one of another flow.
     fn place_of(&self, packet: f64) -> Option<usize> {
-        self.place.get(&(packet as i64)).copied()
+        self.place.last(packet as i64)
     }
 }
 
@@ -91,10 +93,10 @@ impl Data {
 fn bottleneck(packets: &Rows<'_>, data: &[f64]) -> Option<Vec<Transmission>> {
     let packets = packets.marked(&packets.known("transmitted_ns"));
     let crossing = packets.marked(&found_among(&packets.numbers("packet"), data));
-    let mut directions = first_seen(crossing.texts("link").into_iter().zip(crossing.texts("direction")));
+    let (mut directions, _) = crossing.combinations(["link", "direction"]);
     directions.sort_unstable();
     let mut busiest: Option<(f64, Vec<Transmission>)> = None;
-    for (link, way) in directions {
+    for [link, way] in directions {
         let found = transmissions(&packets.equal("link", link).equal("direction", way));
         let busy = found.iter().map(|one| one.least).sum();
         if busiest.as_ref().is_none_or(|(most, _)| busy > *most) {
