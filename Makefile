@@ -156,6 +156,8 @@ live-bench: setup
 serve-bench: setup
 	$(BIN)/python benches/serve_page.py
 	$(BIN)/python benches/serve_view.py
+	$(BIN)/python benches/serve_zoom.py
+	$(BIN)/python benches/serve_capture.py
 	$(BIN)/python benches/serve_live.py
 
 # What is recorded from the code and checked by tests: window curves, schemas, reference pages, the page of Python, the

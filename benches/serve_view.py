@@ -106,8 +106,10 @@ def served(folder: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "lasthop", "serve", str(folder), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.terminate()
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
 
 
 def seen(address: str, profile: Path) -> dict[str, Any]:
