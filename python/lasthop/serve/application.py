@@ -154,6 +154,7 @@ def _add_texts(app: FastAPI, settings: Settings) -> None:
             "live": settings.live,
             "installed": True,
             "cluster": settings.cluster,
+            "largest_capture": settings.limits.upload,
         }
         return {**library(), "saved": scenarios.saved(folder), "server": about}
 

@@ -28,9 +28,9 @@ export interface Library {
   registries: { name: string; summary: string; entries: Entry[] }[];
   /**
    * `installed`: whether there is a server, with everything that lasthop can do. `cluster`: the address of the workers
-   * that run studies, where they are not this machine's.
+   * that run studies, where they are not this machine's. `largest_capture`: the bytes that it takes.
    */
-  server: { folder: string; live: boolean; installed: boolean; cluster: string | null };
+  server: { folder: string; live: boolean; installed: boolean; cluster: string | null; largest_capture: number };
 }
 
 export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };

@@ -72,7 +72,7 @@ export const server: typeof real.server = {
   async library() {
     const texts = Object.keys(saved()).sort();
     const summaries = texts.map((name) => ({ name, summary: "" }));
-    const here = { folder: "this browser", live: false, installed: false, cluster: null };
+    const here = { folder: "this browser", live: false, installed: false, cluster: null, largest_capture: 0 };
     return { ...(await library()).library, saved: summaries, server: here };
   },
   schema: async () => (await library()).schema,
