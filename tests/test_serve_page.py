@@ -190,6 +190,13 @@ def test_a_capture_is_dropped_and_seen(page: Page, folder: Path) -> None:
         page.value(f"document.querySelector('input[value=\"{name}\"]').click()")
     page.click("Join 2")
     page.wait("location.hash.includes('capture-server-joined') && document.querySelector('.player')", 60.0)
+    large = folder / "large.pcap"
+    with large.open("wb") as file:
+        file.truncate(1024**3 + 1)
+    page.click("Captures")
+    page.wait("document.body.innerText.includes('of up to 1.07 GB')")
+    page.choose_file("input[type=file]", large)
+    page.wait("document.body.innerText.includes('lasthop analyze large.pcap --out FOLDER')")
     noise = folder / "noise.pcap"
     noise.write_bytes(b"no capture at all")
     page.click("Captures")
@@ -402,6 +409,16 @@ def test_a_record_that_is_missing_is_named(page: Page) -> None:
     page.wait("document.querySelector('.viewer')?.dataset.ready")
     for table in ("tcp", "packets", "queue"):
         assert f'in the table "{table}"' in page.text()
+    assert "Not recorded: drops and delays on links" in page.text()
+    assert "Not recorded: SRTT and RTO" in page.text()
+    text = text.partition("[record]")[0] + '[record]\ntables = ["segments", "tcp"]\n'
+    go(page, "#/scenario/folder/quickstart")
+    page.wait("document.querySelector('.text textarea')?.value")
+    page.fill(".text textarea", text)
+    page.click("Run quickstart")
+    page.click("See it")
+    page.wait("document.querySelector('.viewer')?.dataset.ready && document.querySelectorAll('figure.panel').length > 2")
+    assert 'losses (they are in the table "packets")' in page.text()
 
 
 def test_a_new_user_compares_two_tcps_over_lte(page: Page, folder: Path) -> None:

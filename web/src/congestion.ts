@@ -46,6 +46,9 @@ export class Congestion implements Painter {
     if (decisions.pacing_rate && decisions.bandwidth)
       this.right = this.rates(decisions.pacing_rate, decisions.bandwidth);
     else this.missing.push(RATES);
+    if (!run.crossings) this.missing.push('losses (they are in the table "packets")');
+    if (!this.phases.phase.some((phase) => phase >= 0)) this.missing.push("state of congestion control");
+    if (!this.right && decisions.ssthresh.every(Number.isNaN)) this.missing.push("ssthresh");
     this.explain();
   }
 

@@ -12,8 +12,10 @@ export class RoundTrips implements Painter {
   readonly title: string;
   readonly unit = "seconds";
   readonly legend: LegendEntry[];
+  readonly missing: string[] = [];
 
   constructor(private readonly flow: Flow) {
+    if (!flow.decisions && !flow.datagrams) this.missing.push("SRTT and RTO, which only the sender knows");
     this.title = `Round trips${flow.decisions ? " and timer" : ""} of ${flow.name}`;
     const curves: LegendEntry[] = [
       { label: "smoothed (SRTT)", colour: BLUE, mark: "line" },

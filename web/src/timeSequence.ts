@@ -26,17 +26,23 @@ export type Convention = "tcptrace" | "Stevens";
 export class TimeSequence implements Painter {
   convention: Convention = "tcptrace";
   readonly unit: Unit;
+  readonly missing: string[] = [];
   /** By the index of the verdict. */
   private readonly segments: Segments[];
   private readonly duplicates: Record<"time" | "ack", Numbers>;
   /** The latest end of a delay up to each. */
   private readonly latestEnd: Numbers;
 
-  /** `where` the packets were seen, after the flow's name in the title; nothing of a capture, which says it above. */
+  /**
+   * `where` the packets were seen, after the flow's name in the title; nothing of a capture, which says it above. `hasPackets`:
+   * whether the records have the packets on their links.
+   */
   constructor(
     private readonly flow: Flow,
     private readonly where = ", seen by the sender",
+    hasPackets = true,
   ) {
+    if (!hasPackets) this.missing.push('drops and delays on links (they are in the table "packets")');
     this.unit = flow.datagrams ? "datagrams" : "bytes";
     const { time, start, end, verdict } = flow.sent;
     const middle = start.map((first, row) => (first + end[row]) / 2);

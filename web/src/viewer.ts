@@ -100,7 +100,7 @@ export class Viewer {
     const panel = (painter: Painter, height: number) => new Panel(this.view, painter, range, height);
     this.view.append(storiesOf(run.flows, this.shown.flow, (place, from, to) => this.showMoment(place, from, to)));
     if (run.crossings) this.addPlayer(run.crossings, flow, range);
-    const sequence = new TimeSequence(flow, run.capture ? "" : undefined);
+    const sequence = new TimeSequence(flow, run.capture ? "" : undefined, run.crossings !== null);
     const navigation = (this.navigation = new Navigation(flow, sequence, range, {
       toFlow: (step) => this.showNextFlow(step),
       toOpposite: () => this.showOpposite(),
