@@ -65,8 +65,11 @@ export function flowTable(
 function chosen(row: HTMLElement, name: string, shown: Set<string>, choose: (name: string) => void): HTMLElement {
   if (shown.has(name)) {
     row.className = "drawn";
-    row.title = "Show it in the diagrams";
     row.addEventListener("click", () => choose(name));
+    const button = element("button", "", name) as HTMLButtonElement;
+    button.type = "button";
+    button.title = "Show it in the diagrams";
+    row.firstElementChild!.replaceChildren(button);
   }
   return row;
 }
