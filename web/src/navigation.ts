@@ -16,7 +16,7 @@ const [MOVE, FINE] = [10, 100];
 /** Length around a segment that was asked for, as a share of the run, and the least in seconds. */
 const AROUND = { share: 0.02, least: 0.05 };
 
-/** Diagrams by the keys of Wireshark's graphs, with the first words of their titles; the first that is there is shown. */
+/** First words of the titles of diagrams, by the keys of Wireshark's graphs; the first that is there is shown. */
 const PANELS: Record<string, string[]> = {
   "1": ["Round trips"],
   "2": ["Throughput"],
@@ -78,8 +78,8 @@ export function heightAfterKey(key: string, shift: boolean): { factor: number } 
 }
 
 /**
- * The place in `names` of the next flow, after that at `place` and in a circle, which leads from the receiver of that to
- * its sender by the summary; null if there is none.
+ * The place in `names` of the next flow, after that at `place` and in a circle, which by the summary leads from the
+ * receiver of that flow to its sender; null if there is none.
  */
 export function nextOpposite(names: string[], summary: Row[], place: number): number | null {
   const ends = names.map((name) => summary.find(({ flow }) => flow === name));

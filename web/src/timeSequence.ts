@@ -34,8 +34,8 @@ export class TimeSequence implements Painter {
   private readonly latestEnd: Numbers;
 
   /**
-   * `where` the packets were seen, after the flow's name in the title; nothing of a capture, which says it above. `hasPackets`:
-   * whether the records have the packets on their links.
+   * `where` the packets were seen, after the flow's name in the title; nothing of a capture, which says it above.
+   * `hasPackets`: whether the records have the packets on their links.
    */
   constructor(
     private readonly flow: Flow,
