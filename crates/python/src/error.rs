@@ -23,6 +23,9 @@ pub(crate) enum Failure {
     /// A real-time run is not possible, or failed: the class of the exception, and the message.
     #[cfg(target_os = "linux")]
     Live { class: &'static str, message: String },
+    /// A module of Linux cannot be compiled, loaded or continued.
+    #[cfg(unix)]
+    Module(modules::ModuleError),
     /// A file is no capture.
     Capture {
         /// The file.
@@ -47,6 +50,8 @@ impl From<Failure> for PyErr {
             Failure::Run(error) => with_message(py, "RunError", &error),
             #[cfg(target_os = "linux")]
             Failure::Live { class, message } => raise(py, class, &message, None),
+            #[cfg(unix)]
+            Failure::Module(error) => module_error(py, &error),
             Failure::Capture { file, error } => capture_error(py, &file, &error),
             Failure::Table(error) => table_error(py, &error),
             Failure::File(error) => os_error(&error),
@@ -71,6 +76,15 @@ fn input_error(py: Python<'_>, error: &scenario::InputError) -> PyErr {
     let keywords = [("file", place), ("key", known(&error.key)), ("help", known(&error.help))]
         .into_py_dict(py)
         .and_then(|keywords| keywords.set_item("line", error.line()).map(|()| keywords));
+    keywords.map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.message, Some(&keywords)))
+}
+
+#[cfg(unix)]
+fn module_error(py: Python<'_>, error: &modules::ModuleError) -> PyErr {
+    let key = (!error.key.is_empty()).then(|| error.key.clone());
+    let keywords = [("file", Some(error.file.clone())), ("key", key), ("help", Some(error.help.clone()))]
+        .into_py_dict(py)
+        .and_then(|keywords| keywords.set_item("line", error.line).map(|()| keywords));
     keywords.map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.message, Some(&keywords)))
 }
 

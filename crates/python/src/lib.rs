@@ -12,6 +12,7 @@
 mod analyze;
 mod batch;
 mod callbacks;
+mod cc;
 mod congestion;
 mod error;
 mod files;
@@ -34,6 +35,8 @@ mod _native {
     use crate::analyze::{analyze, analyze_as_it_comes, capture_packets};
     #[pymodule_export]
     use crate::batch::run_batch;
+    #[pymodule_export]
+    use crate::cc::build_module;
     #[pymodule_export]
     use crate::congestion::{Ack, Congestion, Sent};
     #[pymodule_export]

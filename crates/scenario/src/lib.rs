@@ -116,6 +116,14 @@ pub fn profile(name: impl AsRef<Path>, search: &Search) -> Result<serde_json::Va
     Ok(schema::with_defaults(tree.value))
 }
 
+/// The congestion-control module of Linux in a file in C, or in a plug-in, with what it includes from its folder.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn module(file: impl AsRef<Path>) -> Result<tcp::congestion::Module, InputError> {
+    code::module(file.as_ref())
+}
+
 /// A preset: its name or a path to it.
 ///
 /// # Errors

@@ -34,6 +34,7 @@ _GROUPS = {
         "packetdrill": ("lasthop.cli.packetdrill", "Run packetdrill scripts in virtual time against a profile."),
     },
     "Judge algorithms": {
+        "cc": ("lasthop.cli.cc", "Compile congestion controls of Linux, in C and unmodified."),
         "league": ("lasthop.cli.league", "Let profiles and classes of one's own compete on a list of paths."),
         "stress": ("lasthop.cli.stress", "Search for the paths on which a congestion control does worst."),
         "check": ("lasthop.cli.check", "Compare runs with those of a baseline: a gate for CI."),

@@ -97,9 +97,16 @@ _refusing: str | None = None
 
 
 def refuse_all(refusing: str) -> None:
-    """Let `load` refuse every program from now on, in the name of `refusing` ("lasthop serve")."""
+    """Let `load` and `refuse` refuse every program from now on, in the name of `refusing` ("lasthop serve")."""
     global _refusing
     _refusing = refusing
+
+
+def refuse(file: str, name: str | None = None) -> None:
+    """Raise InputError for a program in `file` after `refuse_all`: a class `name`, or a module of Linux."""
+    if _refusing is not None:
+        help = "use the command `lasthop run`, which asks for --allow-code"
+        raise InputError(f"{_refusing} executes no program", file=file, key=name, help=help)
 
 
 def load(named: str, code: str, parameters: str) -> Loaded:
@@ -109,9 +116,7 @@ def load(named: str, code: str, parameters: str) -> Loaded:
     there or lacks a method; and for every program after `refuse_all`.
     """
     file, _, name = named.rpartition(":")
-    if _refusing is not None:
-        help = "use the command `lasthop run`, which asks for --allow-code"
-        raise InputError(f"{_refusing} executes no program", file=file, key=name, help=help)
+    refuse(file, name)
     compiled = _compiled(file, code)
     namespace = _executed(file, code, compiled)
     found = namespace.get(name)

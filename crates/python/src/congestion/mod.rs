@@ -1,11 +1,12 @@
-//! Congestion controls that are classes of Python.
+//! Congestion controls that are programs: classes of Python, and modules of Linux.
 //!
-//! [`supply`] gives each flow of a specification whose congestion control is a program the class that runs it.
-//! `control.rs` passes events to an object, and reads its windows; `events.rs` has the events as Python sees them.
+//! [`supply`] gives each flow of a specification whose congestion control is a program whatever runs it. Modules are the
+//! crate `modules`' business, and `linux.rs` asks it. For Python, `control.rs` passes events to an object, and reads its windows; `events.rs` has the events as Python sees them.
 //! `python/lasthop/congestion/` compiles a program, words its mistakes, and ends a call that takes for ever.
 
 mod control;
 mod events;
+mod linux;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,8 @@ use tcp::congestion::Program;
 
 use control::{Class, PythonControl};
 pub(crate) use events::{Ack, Congestion, Sent};
+#[cfg(not(unix))]
+pub(crate) use linux::no_modules;
 
 use crate::error::Failure;
 
@@ -26,15 +29,18 @@ pub(crate) struct Programs {
     watch: Option<Py<PyAny>>,
     /// Number of calls that have begun or ended: odd during a call.
     calls: AtomicU64,
+    modules: linux::Mistakes,
 }
 
 impl Programs {
     fn watched(watch: Py<PyAny>) -> Self {
-        Self { mistake: Mutex::default(), watch: Some(watch), calls: AtomicU64::new(0) }
+        let (mistake, calls, modules) = Default::default();
+        Self { mistake, watch: Some(watch), calls, modules }
     }
 
     /// Fails with the mistake of a program, if one has made any.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        linux::check(&self.modules)?;
         self.mistake.lock().expect("no holder panics").take().map_or(Ok(()), |mistake| Err(mistake.into()))
     }
 
@@ -65,10 +71,21 @@ impl Drop for Programs {
 /// Compiles the programs of `spec` and makes its flows run them.
 ///
 /// # Errors
-/// A program that cannot be compiled, or whose class lacks a method: `InputError` with file and line.
+/// A program that cannot be compiled, or that lacks a method or a parameter: `InputError` with file and line.
 pub(crate) fn supply(spec: &mut Spec) -> Result<Arc<Programs>, Failure> {
+    let programs = supply_classes(spec)?;
+    linux::supply(ends_with(spec, linux::LINUX), &programs.modules)?;
+    Ok(programs)
+}
+
+/// The ends of flows whose congestion control is a program of a language.
+fn ends_with(spec: &mut Spec, language: &str) -> Vec<&mut Arc<tcp::Config>> {
     let ends = spec.flows.iter_mut().flat_map(|flow| [&mut flow.sender, &mut flow.receiver]);
-    let ends: Vec<_> = ends.filter(|end| end.congestion.id() == PYTHON).collect();
+    ends.filter(|end| end.congestion.id() == language).collect()
+}
+
+fn supply_classes(spec: &mut Spec) -> Result<Arc<Programs>, Failure> {
+    let ends = ends_with(spec, PYTHON);
     if ends.is_empty() {
         return Ok(Arc::default());
     }

@@ -70,7 +70,7 @@ pub(crate) fn profile_of(resolved: &Resolved, host: &str) -> Result<Arc<tcp::Con
     let host = found.ok_or_else(|| wrong("there is no such host", again))?;
     let config = tcp::Config::from_profile(&host.tcp).map_err(|error| wrong(&error.message, again))?;
     if config.congestion.build().traits().stands_in {
-        let message = "a congestion control in Python runs in lasthop run only";
+        let message = "a congestion control that is a program runs in lasthop run only";
         return Err(wrong(message, "name a congestion control of lasthop list congestion").into());
     }
     Ok(Arc::new(config))

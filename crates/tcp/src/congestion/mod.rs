@@ -17,6 +17,7 @@ mod pace;
 mod proportion;
 mod queueing_delay;
 mod round_trips;
+mod stand_in;
 #[cfg(test)]
 mod testing;
 mod window;
@@ -25,6 +26,7 @@ use units::{Bytes, Duration, Instant, Rate, Seq};
 
 pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
 pub use crate::timestamp::OneWayDelay;
+pub use linux::Parameters as Module;
 pub use pace::Pace;
 pub(crate) use pace::{LARGEST_OFFLOAD, quantum};
 pub use python::Parameters as Program;
@@ -70,6 +72,7 @@ algorithms! {
     bbr3,
     whole_segments,
     python,
+    linux,
 }
 
 /// Growth and reduction of the congestion window.

@@ -1,15 +1,15 @@
 //! A class of Python: its text is part of the profile, and whoever runs the World supplies what executes it.
 //!
 //! This crate knows the name and the text alone. Until [`registry::Choice::supply`] gives the choice a way to build the
-//! class, `reno` stands in, and a World refuses that ([`Traits::stands_in`]).
+//! class, [`StandIn`] takes its place, which a World refuses.
 
-use registry::{Algorithm, Build, Choice};
+use registry::{Algorithm, Build};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use units::Bytes;
 
-use super::{AckSample, CongestionControl, CongestionEvent, Traits};
+use super::CongestionControl;
+use super::stand_in::StandIn;
 
 /// Parameters: "mine.py:Mine" alone, or a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,58 +39,17 @@ fn or_text(table: &mut Schema) {
     *table = json_schema!({ "anyOf": [text, std::mem::take(table)] });
 }
 
-/// `reno`, which says that it is not what was chosen.
-#[derive(Debug)]
-struct StandIn(Box<dyn CongestionControl>);
-
-impl CongestionControl for StandIn {
-    fn start(&mut self, smss: Bytes, initial_window: Bytes) {
-        self.0.start(smss, initial_window);
-    }
-
-    fn traits(&self) -> Traits {
-        Traits { stands_in: true, ..self.0.traits() }
-    }
-
-    fn on_ack(&mut self, ack: &AckSample) {
-        self.0.on_ack(ack);
-    }
-
-    fn on_loss(&mut self, event: &CongestionEvent) {
-        self.0.on_loss(event);
-    }
-
-    fn on_timeout(&mut self, event: &CongestionEvent) {
-        self.0.on_timeout(event);
-    }
-
-    fn on_recovery_exit(&mut self, window: Bytes) {
-        self.0.on_recovery_exit(window);
-    }
-
-    fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
-        self.0.on_restore(cwnd, ssthresh);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.0.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.0.ssthresh()
-    }
-}
-
 /// This entry in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
     "python",
     "a class of Python in a file of one's own; `{ python = \"mine.py:Mine\" }`",
     "docs/recipes/my-own-congestion-control.md",
-    &Build(|_: &Parameters| Box::new(StandIn(Choice::named("reno").expect("reno has defaults").build()))),
+    &Build(|_: &Parameters| Box::new(StandIn::default())),
 );
 
 #[cfg(test)]
 mod tests {
+    use registry::Choice;
     use serde_json::json;
 
     use super::super::testing::built;

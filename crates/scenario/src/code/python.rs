@@ -1,30 +1,14 @@
-//! Programs that a scenario brings: their text becomes part of the scenario, and so of its hash.
-//!
-//! `congestion = { python = "mine.py:Mine" }` becomes a table with the class and the text of the file. The user
-//! consents to it: a program named in an override is the user's own, and one named in a file needs
-//! [`Search::allowing_code`].
+//! Classes of Python.
 
 use serde_json::{Value, json};
 
-use crate::error::{InputError, Place};
+use super::consent;
+use crate::error::InputError;
 use crate::library::Search;
 use crate::tree::{KeyPath, Tree, read_text};
 
-/// Reads the programs of every host and flow.
-pub(crate) fn read(tree: &mut Tree, search: &Search) -> Result<(), InputError> {
-    for list in ["hosts", "flows"].map(|list| KeyPath::of([list])) {
-        for step in tree.steps_below(&list) {
-            read_program(
-                tree,
-                &list.below(step).join(&KeyPath::of(["tcp", "congestion", "python"])),
-                search,
-            )?;
-        }
-    }
-    Ok(())
-}
-
-fn read_program(tree: &mut Tree, at: &KeyPath, search: &Search) -> Result<(), InputError> {
+/// Reads the class of one host or flow.
+pub(super) fn read(tree: &mut Tree, at: &KeyPath, search: &Search) -> Result<(), InputError> {
     let Some(written) = tree.get(at) else { return Ok(()) };
     let parameters = written.get("parameters").cloned().unwrap_or_else(|| json!({}));
     let class = written.as_str().or_else(|| written.get("class")?.as_str()).unwrap_or_default().to_owned();
@@ -34,10 +18,7 @@ fn read_program(tree: &mut Tree, at: &KeyPath, search: &Search) -> Result<(), In
         let message = format!("\"{class}\" names no class of a file");
         return Err(tree.error(&place, message, "write { python = \"mine.py:Mine\" }"));
     };
-    if !search.allows_code() && !is_override(tree, &place) {
-        let message = format!("the file brings a program, {file}, which would run with your rights");
-        return Err(tree.error(&place, message, "read the program; then add --allow-code to lasthop run"));
-    }
+    consent(tree, &place, file, search)?;
     if written.get("code").is_some() {
         let message = "the text of a program is read from its file";
         return Err(tree.error(&at.below("code"), message, "leave out code"));
@@ -48,23 +29,6 @@ fn read_program(tree: &mut Tree, at: &KeyPath, search: &Search) -> Result<(), In
     let program: Value = json!({ "class": class, "code": code, "parameters": parameters });
     tree.put(at, program, origin);
     Ok(())
-}
-
-/// Refuses a profile whose congestion control is a program, for runs that execute none.
-pub(crate) fn refuse(profile: &Tree) -> Result<(), InputError> {
-    let congestion = KeyPath::of(["congestion"]);
-    let program = congestion.join(&KeyPath::of(["python"]));
-    let at = match profile.get(&congestion) {
-        Some(Value::String(name)) if name == "python" => &congestion,
-        Some(_) if profile.get(&program).is_some() => &program,
-        _ => return Ok(()),
-    };
-    let message = "a congestion control in Python runs in lasthop run only";
-    Err(profile.error(at, message, "name a congestion control of lasthop list congestion"))
-}
-
-fn is_override(tree: &Tree, at: &KeyPath) -> bool {
-    matches!(tree.origin(at).map(|origin| origin.place), Some(Place::Override(_)))
 }
 
 #[cfg(test)]
