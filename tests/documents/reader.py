@@ -72,10 +72,13 @@ sys.exit(1)
 
 _RECIPE: Final = Path(__file__).parents[2] / "docs/recipes/my-own-congestion-control.md"
 
+_MODULE: Final = Path(__file__).parents[2] / "crates/modules/tests/tcp_aimd.c"
+
 _CLASSES: Final = {
     "mine.py": re.findall(r"```python\n(.*?)```", _RECIPE.read_text("utf-8"), re.DOTALL)[0],
+    "tcp_mine.c": _MODULE.read_text("utf-8").replace("kept", "beta"),
 }
-"""Classes that pages show, so that the reader has written them."""
+"""Programs that pages show or name, so that the reader has written them."""
 
 _BYTES: Final = {"film.mp4": 200_000, "file.bin": 60_000, "README.md": 5_000}
 """Files of any contents, with their sizes."""

@@ -226,7 +226,8 @@ impl PathModel for ModuleControl {
     }
 
     fn bandwidth(&self) -> Rate {
-        self.pace().rate
+        // What a module measures is its own business; where it paces, by what it has measured.
+        Some(self.pace().rate).filter(|rate| *rate != UNPACED).unwrap_or_default()
     }
 }
 

@@ -24,7 +24,7 @@ def check_options(study: str, profile: str | None, others: Mapping[str, object])
             raise InputError(f"the study {study} has no candidate", key="--profile", help=f"lasthop study {NAME}")
         return
     if profile is None:
-        help = "name a profile, or a class of Python: --profile mine.py:Mine"
+        help = "name a profile, a class of Python or a module of Linux: --profile mine.py:Mine"
         raise InputError("the study needs a candidate", key="--profile", help=help)
     given = next((option for option, value in others.items() if value), None)
     if given is not None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def command(entries: tuple[str, ...], only: tuple[str, ...], seeds: int, out: Path | None, as_json: bool) -> int:
     """Let ENTRYs compete, every pair and each beside itself, on every path of a versioned list.
 
-    An ENTRY is a profile (cubic), a class of Python in a file (mine.py:Mine, with your rights), or either with a name
-    of its own (ours=mine.py:Mine). Each duel is two downloads of 20 s through one link. Goodput is a share of the best
+    An ENTRY is a profile (cubic), a class of Python in a file (mine.py:Mine), a module of Linux (tcp_mine.c), both with
+    your rights, or one of them with a name of its own (ours=mine.py:Mine). Each duel is two downloads of 20 s through one link. Goodput is a share of the best
     on the path; delays are one-way delays of segments; harm is the share of its goodput that a rival loses beside the
     entry, compared with what it has beside another of its own kind (Ware et al. 2019).
 

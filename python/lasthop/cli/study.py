@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from lasthop import catalogue
-from lasthop.cli import bcp133
+from lasthop.cli import bcp133, modules
 from lasthop.cli.console import a_number, print_json, print_line, remark, warn
 from lasthop.cli.names import completing
 from lasthop.cli.options import JSON
@@ -57,7 +57,7 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
     metavar="ADDRESS",
     help="Run on the workers of this Dask scheduler (tcp://host:8786, or local to start one). Needs Dask.",
 )
-@click.option("--profile", metavar="ENTRY", help="The candidate of bcp133: a profile, or mine.py:Mine.")
+@click.option("--profile", metavar="ENTRY", help="The candidate of bcp133: a profile, mine.py:Mine or tcp_mine.c.")
 @click.option("--figures", is_flag=True, help="Also draw the document's own figures.")
 @click.option(
     "--format",
@@ -81,9 +81,10 @@ def command(
     picture_format: str,
     as_json: bool,
 ) -> None:
-    """Run STUDY (a name of `lasthop list studies`, a folder with a study.toml, `bcp133`, or `all`).
+    """Run STUDY (a name of `lasthop list studies`, a folder with a study.toml, `bcp133`, `modules`, or `all`).
 
-    `bcp133` holds a candidate (--profile) against Reno and CUBIC in its place, for every item of RFC 9743.
+    `bcp133` holds a candidate (--profile) against Reno and CUBIC in its place, for every item of RFC 9743. `modules`
+    lays the windows of Linux' own modules (--only cubic,bbr) beside ours; it needs the source of Linux and a C compiler.
 
     Runs are parallel; all cases share their seeds, so that they meet the same delays and losses. The folder keeps every
     finished run: a study that was stopped continues there, and no run is done twice.
@@ -99,6 +100,10 @@ def command(
       lasthop study all --figures --out results/all     (one page, index.html)
     """
     others = {"--only": only, "--within": within, "--jobs": jobs, "--cluster": cluster, "--figures": figures}
+    if study == modules.NAME:
+        modules.check_options({**others, "--only": None, "--profile": profile, "--replications": replications})
+        modules.run(only, out, as_json)
+        return
     bcp133.check_options(study, profile, others)
     if profile is not None:
         bcp133.run(profile, replications, out, as_json)

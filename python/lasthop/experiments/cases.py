@@ -94,8 +94,11 @@ def _refuse_programs(folder: Path, name: str, specification: Mapping[str, Any]) 
     """Raise InputError if a host or flow brings a program: a result may be a stranger's, and drawing is no consent."""
     for owner in (*specification["hosts"], *specification["flows"]):
         congestion = (owner.get("tcp") or {}).get("congestion")
-        if isinstance(congestion, Mapping) and "python" in congestion:
-            message = f"the case {name} runs {congestion['python']['class']}, and a result's program is not executed"
+        if not isinstance(congestion, Mapping):
+            continue
+        programs = [congestion.get("python", {}).get("class"), congestion.get("linux", {}).get("file")]
+        if program := programs[0] or programs[1]:
+            message = f"the case {name} runs {program}, and a result's program is not executed"
             help = "run the case by lasthop run with --out, and name that folder"
             raise InputError(message, file=str(folder), key="--case", help=help)
 

@@ -21,7 +21,7 @@ Summaries = Sequence[Sequence[Mapping[str, Any]]]
 def summaries_of(scenarios: Sequence[Scenario], seeds: Sequence[int], tick: Tick | None = None) -> Summaries:
     """Run every scenario under every seed, and return the summaries.
 
-    Raises InputError for a mistake of a class of Python, and RunError, with the scenario and the seed, for a run that
+    Raises InputError for a mistake of a program, and RunError, with the scenario and the seed, for a run that
     fails.
     """
     wanted = [(number, seed) for number in range(len(scenarios)) for seed in seeds]

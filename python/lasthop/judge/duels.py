@@ -112,7 +112,7 @@ def scenario(duel: Duel, seconds: float = SECONDS) -> Scenario:
         for name, entry in sides
     ]
     programs = {
-        f"flows.{name}.tcp.congestion": {"python": entry.program} for name, entry in sides if entry.program is not None
+        f"flows.{name}.tcp.congestion": entry.congestion for name, entry in sides if entry.congestion is not None
     }
     hosts = {"server": {"profile": "cubic"}, "client": {"profile": "cubic"}}
     keys = {"name": "duel", "hosts": hosts, "links": [duel.path.link], "flows": flows, "measure": {"links": True}}

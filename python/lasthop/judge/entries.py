@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,36 @@ from lasthop.errors import InputError
 AROUND: Final = "cubic"
 """The profile around a congestion control of the user's own: SACK, RFC 6675, RFC 6298."""
 
+MODULES: Final = (".c", ".so")
+"""Endings of a module of Linux: its text in C, and a plug-in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A name, the profile of the connection, and a class of Python ("mine.py:Mine") in place of its algorithm."""
+    """A name, the profile of the connection, and a program in place of its algorithm.
+
+    The program is a class of Python ("mine.py:Mine") or a module of Linux ("tcp_mine.c").
+    """
 
     name: str
     profile: str
     program: str | None = None
+
+    @property
+    def congestion(self) -> dict[str, str] | None:
+        """The program as an override names it; None where the profile's algorithm runs."""
+        return None if self.program is None else {self._language: self.program}
+
+    def congestion_beside(self, folder: Path) -> dict[str, str] | None:
+        """Return the program as a file in `folder` names it."""
+        if self.program is None:
+            return None
+        file, colon, name = self.program.rpartition(":") if self._language == "python" else (self.program, "", "")
+        return {self._language: f"{os.path.relpath(file, folder)}{colon}{name}"}
+
+    @property
+    def _language(self) -> str:
+        return "linux" if (self.program or "").endswith(MODULES) else "python"
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as a JSON object."""
@@ -33,18 +56,21 @@ class Entry:
 
 
 def parse_entry(text: str) -> Entry:
-    """Read "cubic", "mine.toml", "mine.py:Mine", or one of them with a name of its own, "ours=mine.py:Mine".
+    """Read "cubic", "mine.toml", "mine.py:Mine", "tcp_mine.c", or one with a name of its own, "ours=mine.py:Mine".
 
     Raises InputError for a name that is neither a profile nor a file.
     """
     name, _, what = text.rpartition("=")
-    if ".py:" in what:
-        file = what.rpartition(":")[0]
+    is_class, is_module = ".py:" in what, what.endswith(MODULES)
+    if is_class or is_module:
+        file = what.rpartition(":")[0] if is_class else what
         if not Path(file).is_file():
-            raise InputError("there is no such file", file=file, key=text, help="name a file, a colon, a class of it")
-        return Entry(name or what.rpartition(":")[2], AROUND, what)
+            help = "name a file, a colon, a class of it" if is_class else "name a file in C, or its plug-in"
+            raise InputError("there is no such file", file=file, key=text, help=help)
+        own = what.rpartition(":")[2] if is_class else Path(what).stem
+        return Entry(name or own, AROUND, what)
     if not what.endswith(".toml") and what not in [known.name for known in catalogue.entries("profiles")]:
-        help = "lasthop list profiles shows the names; write mine.py:Mine for a class of Python"
+        help = "lasthop list profiles shows the names; write mine.py:Mine for a class of Python, tcp_mine.c for a module"
         raise InputError(f"{what!r} is no profile", key=text, help=help)
     return Entry(name or what.rpartition("/")[2].removesuffix(".toml"), what)
 

@@ -325,6 +325,7 @@ impl SendHalf {
     }
 
     fn paced_sender(&mut self) -> PacedSender {
+        let paces = self.congestion_traits.paces;
         PacedSender {
             srtt: self.rto.srtt(),
             cwnd: self.congestion.cwnd(),
@@ -332,7 +333,7 @@ impl SendHalf {
             ssthresh: self.congestion.ssthresh(),
             flight: self.board.outstanding(),
             smss: self.smss,
-            pace: self.congestion.path_model().map(|model| model.pace()),
+            pace: self.congestion.path_model().filter(|_| paces).map(|model| model.pace()),
         }
     }
 

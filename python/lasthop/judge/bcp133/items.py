@@ -49,8 +49,8 @@ class Case:
             # Starts that differ from seed to seed: without them many runs would be one.
             keys = {"from": "server", "to": "client", "until": f"{SECONDS} s", "start": {"uniform": ["0 s", "0.5 s"]}}
             flows.append({**keys, **flow, "profile": entry.profile if is_candidate else OTHERS})
-            if is_candidate and entry.program is not None:
-                programs[f"flows.{flow['name']}.tcp.congestion"] = {"python": entry.program}
+            if is_candidate and entry.congestion is not None:
+                programs[f"flows.{flow['name']}.tcp.congestion"] = entry.congestion
         document: dict[str, Any] = {
             "name": "bcp133",
             "stop": f"{SECONDS} s",

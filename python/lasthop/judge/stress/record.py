@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -52,9 +51,8 @@ def scenario_text(stress: Stress, sides: Sides, folder: Path) -> str:
     keys = keys_of(genome, sides)
     programs = programs_of(sides)
     for flow in keys["flows"]:
-        if program := programs.get(flow["name"]):
-            file, _, name = program.rpartition(":")
-            flow["tcp.congestion"] = {"python": f"{os.path.relpath(file, folder)}:{name}"}
+        if entry := programs.get(flow["name"]):
+            flow["tcp.congestion"] = entry.congestion_beside(folder)
     against = "the best that the path allows" if stress.against is None else stress.against.name
     comments = [
         f"Found by lasthop stress: {stress.entry.name} against {against}, goal {stress.goal}.",

@@ -92,14 +92,14 @@ def keys_of(genome: Genome, sides: Sides) -> dict[str, Any]:
     }
 
 
-def programs_of(sides: Sides) -> dict[str, str]:
-    """Return the flows whose congestion control is a class of Python, each with the class."""
-    return {name: entry.program for name, entry in _named(sides) if entry.program is not None}
+def programs_of(sides: Sides) -> dict[str, Entry]:
+    """Return the flows whose congestion control is a program, each with its entry."""
+    return {name: entry for name, entry in _named(sides) if entry.program is not None}
 
 
 def scenario(genome: Genome, sides: Sides) -> Scenario:
     """Return the scenario of a run. The user has named the programs of its entries, so that they need no consent."""
-    programs = {f"flows.{name}.tcp.congestion": {"python": program} for name, program in programs_of(sides).items()}
+    programs = {f"flows.{name}.tcp.congestion": entry.congestion for name, entry in programs_of(sides).items()}
     return parse_scenario(keys_of(genome, sides), source="stress", overrides=programs)
 
 
