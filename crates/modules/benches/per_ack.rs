@@ -36,14 +36,18 @@ fn main() {
 fn loaded(file: &str) -> Library {
     let name = file.rsplit('/').next().unwrap_or(file).to_owned();
     let text = std::fs::read_to_string(file).expect("a file in C");
-    let module = Module { file: file.to_owned(), sources: BTreeMap::from([(name, text)]), ..Module::default() };
+    let module =
+        Module { file: file.to_owned(), sources: BTreeMap::from([(name, text)]), ..Module::default() };
     Library::load(&compile(&module).expect("it compiles"), &Map::new()).expect("it loads")
 }
 
 fn report(name: &str, build: impl Fn() -> Box<dyn CongestionControl>) {
     let mut runs: Vec<f64> = (0..RUNS).map(|_| nanos_per_ack(build())).collect();
     runs.sort_by(f64::total_cmp);
-    println!("{{\"name\": \"modules_ns_per_ack\", \"congestion\": \"{name}\", \"value\": {:.1}}}", runs[RUNS / 2]);
+    println!(
+        "{{\"name\": \"modules_ns_per_ack\", \"congestion\": \"{name}\", \"value\": {:.1}}}",
+        runs[RUNS / 2]
+    );
 }
 
 /// A window of a hundred segments; the threshold keeps it there.

@@ -10,6 +10,7 @@ use tcp::congestion::Module;
 
 use crate::error::ModuleError;
 use crate::headers;
+use crate::scratch::Scratch;
 
 /// A compiled module: the bytes of a shared library.
 #[derive(Clone, Debug)]
@@ -76,7 +77,8 @@ impl Refused {
     fn error(&self, file: &str) -> ModuleError {
         let help = "mend it, or name what the headers lack in an issue: docs/recipes/your-linux-module.md";
         let found = self.words.lines().find_map(|line| {
-            let (place, message) = line.split_once(": error: ").or_else(|| line.split_once(": fatal error: "))?;
+            let (place, message) =
+                line.split_once(": error: ").or_else(|| line.split_once(": fatal error: "))?;
             let mut parts = place.split(':');
             let name = parts.next()?.to_owned();
             Some((name, parts.next().and_then(|line| line.parse().ok()), message.to_owned()))
@@ -109,7 +111,8 @@ fn compiler(file: &str) -> Result<String, ModuleError> {
     let named = std::env::var("CC").ok().filter(|named| !named.is_empty());
     let candidates = named.iter().map(String::as_str).chain(["cc", "gcc", "clang"]);
     let works = |name: &&str| {
-        let version = Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let version =
+            Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         version.is_ok_and(|status| status.success())
     };
     let found = candidates.into_iter().find(works).map(ToOwned::to_owned);
@@ -126,7 +129,7 @@ fn attempt(
     kernel: &str,
 ) -> Result<Vec<u8>, Refused> {
     let failed = |error: std::io::Error| Refused { words: error.to_string() };
-    let folder = tempfile::tempdir().map_err(failed)?;
+    let folder = Scratch::new().map_err(failed)?;
     let at = folder.path();
     headers::write(at).map_err(failed)?;
     let module = at.join("module");
@@ -148,7 +151,14 @@ fn attempt(
         objects.push(object);
     }
     let mut link = Command::new(compiler);
-    link.current_dir(&module).args(FLAGS).args(["-I../include", "-I..", &kernel, "-shared", "-o", "plugin.so"]);
+    link.current_dir(&module).args(FLAGS).args([
+        "-I../include",
+        "-I..",
+        &kernel,
+        "-shared",
+        "-o",
+        "plugin.so",
+    ]);
     if cfg!(not(target_vendor = "apple")) {
         link.args(["-Wl,-z,defs", "-s"]);
     }

@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use tcp::congestion::{
-    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel, SendEvent,
-    Traits,
+    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
+    SendEvent, Traits,
 };
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -61,7 +61,8 @@ impl ModuleControl {
     pub(crate) fn new(library: Arc<Library>, mistakes: Arc<Mistakes>, traits: Traits) -> Self {
         // SAFETY: it returns a number.
         let connection = Connection::new(unsafe { (library.calls.connection_size)() });
-        let answer = Answer { cwnd: 1, ssthresh: INFINITE_SSTHRESH, pacing_rate: u64::MAX, ..Answer::default() };
+        let answer =
+            Answer { cwnd: 1, ssthresh: INFINITE_SSTHRESH, pacing_rate: u64::MAX, ..Answer::default() };
         let (smss, seed) = (Bytes(1), 0);
         Self { library, mistakes, traits, connection, answer, smss, seed, failed: false }
     }
@@ -222,7 +223,10 @@ impl PathModel for ModuleControl {
 
     /// The name of `enum tcp_ca_state`.
     fn state(&self) -> &'static str {
-        ["Open", "Disorder", "CWR", "Recovery", "Loss"].get(self.answer.state as usize).copied().unwrap_or("?")
+        ["Open", "Disorder", "CWR", "Recovery", "Loss"]
+            .get(self.answer.state as usize)
+            .copied()
+            .unwrap_or("?")
     }
 
     fn bandwidth(&self) -> Rate {

@@ -19,7 +19,13 @@ pub struct ModuleError {
 impl ModuleError {
     /// An error of a file as a whole.
     pub(crate) fn of(file: &str, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line: None, key: String::new(), message: message.into(), help: help.into() }
+        Self {
+            file: file.to_owned(),
+            line: None,
+            key: String::new(),
+            message: message.into(),
+            help: help.into(),
+        }
     }
 
     /// The error, at a function or a parameter.

@@ -41,7 +41,8 @@ pub(crate) fn install() {
         let flags = SaFlags::SA_SIGINFO | SaFlags::SA_ONSTACK | SaFlags::SA_NODEFER;
         let ours = SigAction::new(SigHandler::SigAction(on_signal), flags, SigSet::empty());
         // SAFETY: the handler leaves a plug-in or calls the earlier handler, and allocates nothing.
-        let install = |signal: &Signal| unsafe { sigaction(*signal, &ours) }.expect("these signals may be handled");
+        let install =
+            |signal: &Signal| unsafe { sigaction(*signal, &ours) }.expect("these signals may be handled");
         SIGNALS.iter().map(install).collect()
     });
 }
@@ -120,7 +121,12 @@ impl Watched {
             seen = now;
             if looks >= LIMIT {
                 // SAFETY: the thread is inside a call that has not returned, so it exists.
-                unsafe { libc::pthread_kill(self.thread.load(Ordering::Relaxed) as libc::pthread_t, ENDLESS as c_int) };
+                unsafe {
+                    libc::pthread_kill(
+                        self.thread.load(Ordering::Relaxed) as libc::pthread_t,
+                        ENDLESS as c_int,
+                    )
+                };
                 looks = 0;
             }
         }

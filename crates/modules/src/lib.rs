@@ -21,6 +21,7 @@ mod guard;
 mod headers;
 mod interface;
 mod library;
+mod scratch;
 mod supply;
 
 pub use compile::{Plugin, compile};

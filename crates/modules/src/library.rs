@@ -1,7 +1,6 @@
 //! A plug-in that is loaded for one run.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
@@ -13,6 +12,7 @@ use crate::control::ModuleControl;
 use crate::error::ModuleError;
 use crate::guard::{self, Watch};
 use crate::interface::{Answer, BRIDGE, Calls, Event};
+use crate::scratch::Scratch;
 
 /// A plug-in, loaded once for each run and choice of parameters: a module's variables are the library's own, so that
 /// no run sees those of another.
@@ -48,11 +48,13 @@ impl Library {
         let file = plugin.file.clone();
         let unusable = |error: String| ModuleError::of(&file, format!("it is no plug-in: {error}"), BUILD);
         // Of its own file, since a library that is loaded twice from one is the same twice.
-        let mut copy = tempfile::NamedTempFile::new().map_err(|error| unusable(error.to_string()))?;
-        copy.write_all(&plugin.bytes).map_err(|error| unusable(error.to_string()))?;
+        let folder = Scratch::new().map_err(|error| unusable(error.to_string()))?;
+        let copy = folder.path().join("plugin.so");
+        std::fs::write(&copy, &plugin.bytes).map_err(|error| unusable(error.to_string()))?;
         // SAFETY: the constructors of a plug-in enter its parameters in a list. What else a user's library does on
         // loading is the user's.
-        let library = unsafe { libloading::Library::new(copy.path()) }.map_err(|error| unusable(error.to_string()))?;
+        let library =
+            unsafe { libloading::Library::new(&copy) }.map_err(|error| unusable(error.to_string()))?;
         let calls = calls(&library).map_err(|error| unusable(error.to_string()))?;
         let loaded = Self { file, calls, turn: Mutex::default(), watch: Watch::start(), _library: library };
         loaded.register(parameters)?;
@@ -101,7 +103,12 @@ impl Library {
     ///
     /// # Errors
     /// The module has crashed or did not return.
-    pub(crate) fn call(&self, connection: *mut c_void, event: &Event, answer: &mut Answer) -> Result<(), ModuleError> {
+    pub(crate) fn call(
+        &self,
+        connection: *mut c_void,
+        event: &Event,
+        answer: &mut Answer,
+    ) -> Result<(), ModuleError> {
         let ended = self.guarded(|| {
             // SAFETY: the connection is one of this plug-in's, and no other call is going on.
             unsafe { (self.calls.event)(connection, event, answer) }
@@ -118,7 +125,8 @@ impl Library {
         // SAFETY: it takes nothing and returns a number.
         let bridge = unsafe { (self.calls.bridge)() };
         if bridge != BRIDGE {
-            let message = format!("the plug-in is for version {bridge} of the bridge, and this lasthop has {BRIDGE}");
+            let message =
+                format!("the plug-in is for version {bridge} of the bridge, and this lasthop has {BRIDGE}");
             return Err(ModuleError::of(&self.file, message, BUILD));
         }
         for (name, value) in parameters {
@@ -132,7 +140,8 @@ impl Library {
             signal if signal > 1 => return Err(self.crash(signal).at("module_init")),
             error => format!("module_init has failed with error {}", -error),
         };
-        let help = "register a struct tcp_congestion_ops with ssthresh, undo_cwnd, and cong_avoid or cong_control";
+        let help =
+            "register a struct tcp_congestion_ops with ssthresh, undo_cwnd, and cong_avoid or cong_control";
         Err(ModuleError::of(&self.file, message, help).at("module_init"))
     }
 
@@ -142,7 +151,9 @@ impl Library {
         let Some(place) = place.and_then(|place| u32::try_from(place).ok()) else {
             let known = known();
             let help = if known.is_empty() { "it has none".to_owned() } else { format!("it has {known}") };
-            return Err(ModuleError::of(&self.file, format!("the module has no parameter {name}"), help).at(name));
+            return Err(
+                ModuleError::of(&self.file, format!("the module has no parameter {name}"), help).at(name)
+            );
         };
         let written = match value {
             Value::Bool(is) => u8::from(*is).to_string(),
@@ -155,7 +166,8 @@ impl Library {
             0 => Ok(()),
             _ => {
                 let message = format!("the module refuses {written} for {name}");
-                Err(ModuleError::of(&self.file, message, "give a number within the limits of its type").at(name))
+                Err(ModuleError::of(&self.file, message, "give a number within the limits of its type")
+                    .at(name))
             }
         }
     }
@@ -185,7 +197,9 @@ impl Library {
                 format!("the module has stopped at {}", text(unsafe { (self.calls.bug_text)() }))
             }
             libc::SIGFPE => "the module divides by zero".to_owned(),
-            libc::SIGSEGV | libc::SIGBUS => "the module uses memory that is not its own (a null pointer?)".to_owned(),
+            libc::SIGSEGV | libc::SIGBUS => {
+                "the module uses memory that is not its own (a null pointer?)".to_owned()
+            }
             ended if ended == guard::ENDLESS as c_int => "the module has not returned within 10 s".to_owned(),
             other => format!("the module was ended by signal {other}"),
         };

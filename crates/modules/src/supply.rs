@@ -50,8 +50,8 @@ pub fn supply<'a>(
     Ok(())
 }
 
-/// A module's plug-in. The same text gives the same plug-in, and is compiled once in a process: a study has thousands of
-/// runs.
+/// A module's plug-in. The same text gives the same plug-in, and is compiled once in a process: a study has thousands
+/// of runs.
 fn compiled(module: &Module) -> Result<Plugin, ModuleError> {
     type Texts = (String, BTreeMap<String, String>);
     static COMPILED: OnceLock<Mutex<BTreeMap<Texts, Plugin>>> = OnceLock::new();

@@ -64,7 +64,8 @@ fn acked(segments: u32) -> AckSample {
 fn a_module_tells_its_name_and_its_parameters() {
     let library = loaded(AIMD, json!({ "kept": 819 })).unwrap();
     assert_eq!((library.name().as_str(), library.has_cong_control()), ("aimd", false));
-    let parameters: Vec<_> = library.parameters().into_iter().map(|known| (known.name, known.value)).collect();
+    let parameters: Vec<_> =
+        library.parameters().into_iter().map(|known| (known.name, known.value)).collect();
     assert_eq!(parameters, [("kept", "819"), ("fast", "N")].map(|(name, value)| (name.into(), value.into())));
     assert!(library.parameters()[0].text.contains("1/1024"));
 }
@@ -124,7 +125,9 @@ fn a_module_that_does_not_register_is_refused() {
 fn a_parameter_that_is_not_there_is_answered_with_those_that_are() {
     let error = loaded(AIMD, json!({ "beta": 1 })).unwrap_err();
     assert_eq!((error.key.as_str(), error.help.as_str()), ("beta", "it has kept, fast"));
-    for (name, wrong) in [("kept", json!(1.5)), ("kept", json!(3_000_000_000_u64)), ("fast", json!("perhaps"))] {
+    for (name, wrong) in
+        [("kept", json!(1.5)), ("kept", json!(3_000_000_000_u64)), ("fast", json!("perhaps"))]
+    {
         let error = loaded(AIMD, json!({ name: wrong })).unwrap_err();
         assert!(error.message.contains("refuses"), "{error}");
     }
@@ -196,7 +199,8 @@ fn aimd_in_c_gives_the_windows_of_ours_to_the_byte() {
         let (c, rust) = (run(&in_c, seed), run(&ours, seed));
         assert_eq!(table(&c, "segments"), table(&rust, "segments"), "seed {seed}");
         for column in ["time", "cwnd", "ssthresh"] {
-            let of = |outcome| table(outcome, "tcp").column_by_name(column).map(|column| format!("{column:?}"));
+            let of =
+                |outcome| table(outcome, "tcp").column_by_name(column).map(|column| format!("{column:?}"));
             assert!(of(&c).is_some(), "there is a column {column}");
             assert_eq!(of(&c), of(&rust), "{column}, seed {seed}");
         }

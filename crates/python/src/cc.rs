@@ -5,10 +5,13 @@ use pyo3::types::PyBytes;
 
 use crate::error::Failure;
 
-/// Compiles a module in C and loads it; returns the plug-in, and as JSON its `name`, its `parameters` (each with `name`,
-/// `value` and `text`), and whether it has `cong_control`.
+/// Compiles a module in C and loads it; returns the plug-in, and as JSON its `name`, its `parameters` (each with
+/// `name`, `value` and `text`), and whether it has `cong_control`.
 #[pyfunction]
-pub(crate) fn build_module<'py>(py: Python<'py>, file: &str) -> Result<(Bound<'py, PyBytes>, String), Failure> {
+pub(crate) fn build_module<'py>(
+    py: Python<'py>,
+    file: &str,
+) -> Result<(Bound<'py, PyBytes>, String), Failure> {
     let (bytes, described) = py.detach(|| built(file))?;
     Ok((PyBytes::new(py, &bytes), described.to_string()))
 }

@@ -29,9 +29,9 @@ def command() -> None:
 def build(file: Path, out: Path | None, as_json: bool) -> None:
     """Compile a congestion-control module of Linux, load it, and show its name and its parameters.
 
-    FILE is C with a struct tcp_congestion_ops, as net/ipv4/tcp_cubic.c. It is compiled by the system's compiler (cc, gcc
-    or clang, or the one in CC) against headers of lasthop's own. A scenario names the file itself, or the plug-in that
-    --out writes, which needs no compiler: congestion = { linux = "tcp_mine.c" }. The module runs with your rights.
+    FILE is C with a struct tcp_congestion_ops, as net/ipv4/tcp_cubic.c. It is compiled by the system's compiler (cc,
+    gcc or clang, or the one in CC) against headers of lasthop's own. A scenario names the file itself, or the plug-in
+    that --out writes, which needs no compiler: congestion = { linux = "tcp_mine.c" }. The module runs with your rights.
 
     \b
     Examples:

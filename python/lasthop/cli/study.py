@@ -84,7 +84,7 @@ def command(
     """Run STUDY (a name of `lasthop list studies`, a folder with a study.toml, `bcp133`, `modules`, or `all`).
 
     `bcp133` holds a candidate (--profile) against Reno and CUBIC in its place, for every item of RFC 9743. `modules`
-    lays the windows of Linux' own modules (--only cubic,bbr) beside ours; it needs the source of Linux and a C compiler.
+    lays the windows of Linux' own modules (--only cubic,bbr) beside ours; it needs Linux' source and a C compiler.
 
     Runs are parallel; all cases share their seeds, so that they meet the same delays and losses. The folder keeps every
     finished run: a study that was stopped continues there, and no run is done twice.

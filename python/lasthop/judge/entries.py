@@ -70,7 +70,7 @@ def parse_entry(text: str) -> Entry:
         own = what.rpartition(":")[2] if is_class else Path(what).stem
         return Entry(name or own, AROUND, what)
     if not what.endswith(".toml") and what not in [known.name for known in catalogue.entries("profiles")]:
-        help = "lasthop list profiles shows the names; write mine.py:Mine for a class of Python, tcp_mine.c for a module"
+        help = "lasthop list profiles shows the names; mine.py:Mine is a class of Python, tcp_mine.c a module"
         raise InputError(f"{what!r} is no profile", key=text, help=help)
     return Entry(name or what.rpartition("/")[2].removesuffix(".toml"), what)
 

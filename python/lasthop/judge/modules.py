@@ -158,9 +158,8 @@ def compare(
         for congestion in ({"linux": str(folder / f"tcp_{module}.c")}, OURS[module])
     ]
     runs = _runs(scenarios, tick)
-    return Compared(
-        tuple(_comparison(module, link.name, *runs[2 * place : 2 * place + 2]) for place, (module, link) in enumerate(pairs))
-    )
+    sides = zip(pairs, runs[::2], runs[1::2], strict=True)
+    return Compared(tuple(_comparison(module, link.name, theirs, ours) for (module, link), theirs, ours in sides))
 
 
 def _scenario(link: Link, module: str, congestion: object) -> Scenario:

@@ -20,7 +20,9 @@ pub(super) type Mistakes = ();
 pub(super) fn supply(ends: Vec<&mut Arc<tcp::Config>>, mistakes: &Mistakes) -> Result<(), Failure> {
     let Some(module) = ends.first().and_then(|end| Module::of(&end.congestion)) else { return Ok(()) };
     // `lasthop serve` executes no program, in whatever language.
-    Python::attach(|py| py.import("lasthop.congestion.program")?.call_method1("refuse", (module.file,)).map(drop))?;
+    Python::attach(|py| {
+        py.import("lasthop.congestion.program")?.call_method1("refuse", (module.file,)).map(drop)
+    })?;
     load(ends, mistakes)
 }
 

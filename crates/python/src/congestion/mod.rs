@@ -1,7 +1,8 @@
 //! Congestion controls that are programs: classes of Python, and modules of Linux.
 //!
-//! [`supply`] gives each flow of a specification whose congestion control is a program whatever runs it. Modules are the
-//! crate `modules`' business, and `linux.rs` asks it. For Python, `control.rs` passes events to an object, and reads its windows; `events.rs` has the events as Python sees them.
+//! [`supply`] gives each flow of a specification whose congestion control is a program whatever runs it. Modules are
+//! the crate `modules`' business, and `linux.rs` asks it. For Python, `control.rs` passes events to an object, and
+//! reads its windows; `events.rs` has the events as Python sees them.
 //! `python/lasthop/congestion/` compiles a program, words its mistakes, and ends a call that takes for ever.
 
 mod control;

@@ -31,7 +31,11 @@ pub(super) fn read(tree: &mut Tree, congestion: &KeyPath, search: &Search) -> Re
     }
     consent(tree, &place, &file, search)?;
     if table.contains_key("sources") {
-        return Err(tree.error(&at.below("sources"), "the text of a module is read from its file", "leave it out"));
+        return Err(tree.error(
+            &at.below("sources"),
+            "the text of a module is read from its file",
+            "leave it out",
+        ));
     }
     let sources = sources(&tree.folder(&place).join(&file))
         .map_err(|error| tree.error(&place, format!("{file}: {}", error.message), error.help))?;
@@ -128,7 +132,10 @@ mod tests {
         let folder = folder(
             "twins",
             &[
-                ("tcp_mine.c", "#include <linux/mm.h>\n# include \"tcp_other.h\"\n#include \"not_there.h\"\n"),
+                (
+                    "tcp_mine.c",
+                    "#include <linux/mm.h>\n# include \"tcp_other.h\"\n#include \"not_there.h\"\n",
+                ),
                 ("tcp_other.h", "/* of the other */\n"),
                 ("tcp_other.c", "#include \"tcp_other.h\"\n"),
             ],
@@ -141,7 +148,8 @@ mod tests {
     fn the_text_and_the_parameters_are_part_of_the_scenario() {
         let folder = folder("text", &[("tcp_mine.c", "int mine;\n")]);
         let search = library().allowing_code();
-        let forms = ["{ linux = { file = \"tcp_mine.c\", beta = 5 } }", "{ linux = \"tcp_mine.c\", beta = 5 }"];
+        let forms =
+            ["{ linux = { file = \"tcp_mine.c\", beta = 5 } }", "{ linux = \"tcp_mine.c\", beta = 5 }"];
         let [table, beside] = forms.map(|form| quickstart(form, &folder, &search).unwrap());
         let read = &table.hosts[0].tcp["congestion"]["linux"];
         assert_eq!((&read["sources"]["tcp_mine.c"], &read["beta"]), (&json!("int mine;\n"), &json!(5)));

@@ -1,5 +1,5 @@
-//! A congestion-control module of Linux, in C: its text is part of the profile, and whoever runs the World supplies what
-//! compiles and calls it.
+//! A congestion-control module of Linux, in C: its text is part of the profile, and whoever runs the World supplies
+//! what compiles and calls it.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,8 @@ impl Parameters {
     #[must_use]
     pub fn of(choice: &Choice<dyn CongestionControl>) -> Option<Self> {
         let written = || Value::Object(choice.parameters().clone());
-        (choice.id() == ENTRY.id).then(|| serde_json::from_value(written()).expect("they were read with the profile"))
+        (choice.id() == ENTRY.id)
+            .then(|| serde_json::from_value(written()).expect("they were read with the profile"))
     }
 
     /// The bytes of a plug-in, where the file is one and not text in C.
@@ -50,7 +51,10 @@ impl Parameters {
 /// The file alone may stand for the table, and the table has keys that only the module knows.
 fn or_text(table: &mut Schema) {
     let text = json_schema!({ "description": "the file", "type": "string", "pattern": "\\.(c|so)$" });
-    table.insert("additionalProperties".to_owned(), serde_json::json!({ "type": ["integer", "boolean", "string"] }));
+    table.insert(
+        "additionalProperties".to_owned(),
+        serde_json::json!({ "type": ["integer", "boolean", "string"] }),
+    );
     *table = json_schema!({ "anyOf": [text, std::mem::take(table)] });
 }
 
@@ -73,7 +77,8 @@ mod tests {
 
     #[test]
     fn every_key_but_the_file_and_its_text_is_a_parameter_of_the_module() {
-        let keys = json!({ "file": "a/tcp_mine.c", "sources": { "tcp_mine.c": "" }, "beta": 819, "hystart": false });
+        let keys =
+            json!({ "file": "a/tcp_mine.c", "sources": { "tcp_mine.c": "" }, "beta": 819, "hystart": false });
         let module = Parameters::of(&ENTRY.choice(keys).unwrap()).unwrap();
         assert_eq!(module.parameters, json!({ "beta": 819, "hystart": false }).as_object().unwrap().clone());
         assert_eq!(module.plugin(), None);
