@@ -752,7 +752,8 @@ EXPORTED int lasthop_event(struct lasthop_connection *c, const struct lasthop_ev
 	if (ended)
 		return ended;
 	dispatch(c, e);
-	answer(c, a);
+	if (e->kind != LASTHOP_RELEASE)
+		answer(c, a);
 	return 0;
 }
 

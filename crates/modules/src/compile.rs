@@ -80,13 +80,12 @@ impl Refused {
             let (place, message) =
                 line.split_once(": error: ").or_else(|| line.split_once(": fatal error: "))?;
             let mut parts = place.split(':');
-            let name = parts.next()?.to_owned();
-            Some((name, parts.next().and_then(|line| line.parse().ok()), message.to_owned()))
+            Some((parts.next()?, parts.next()?.parse::<usize>().ok()?, message))
         });
         if let Some((name, line, message)) = found {
             let message = format!("the compiler refuses it: {message}");
-            let shown = Path::new(file).with_file_name(&name).display().to_string();
-            return ModuleError { line, ..ModuleError::of(&shown, message, help) };
+            let shown = Path::new(file).with_file_name(name).display().to_string();
+            return ModuleError { line: Some(line), ..ModuleError::of(&shown, message, help) };
         }
         let missing = self.words.split_once("undefined reference to").map(|(_, rest)| rest);
         let missing = missing.and_then(|rest| rest.split(['`', '\'']).nth(1));

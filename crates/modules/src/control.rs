@@ -8,7 +8,7 @@ use tcp::congestion::{
     AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
     SendEvent, Traits,
 };
-use units::{Bytes, Duration, Instant, Rate};
+use units::{Bytes, Duration, Rate};
 
 use crate::Mistakes;
 use crate::interface::{Answer, Event, INFINITE_SSTHRESH, Kind, PRIVATE, Phase};
