@@ -15,7 +15,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 VIEWER := python/lasthop/report/viewer.js
 
 .PHONY: help setup packages viewer demo test test-fast mutants same-bytes soak fuzz fuzz-again bench counts live-bench \
-	serve-bench record format lint wasm wheels try-wheel check-targets deny lock gallery long site clean
+	serve-bench record format lint wasm examples wheels try-wheel check-targets deny lock gallery long site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -36,6 +36,7 @@ help:
 	@echo "make format  format all sources, Rust and Python"
 	@echo "make lint    formatting, lints and types, Rust and Python"
 	@echo "make wasm    build a static page that runs scenarios in the browser (WebAssembly), in target/browser"
+	@echo "make examples  build and run the programs of examples/, each outside the workspace"
 	@echo "make wheels  build the wheels of Linux as a release has them, in target/release-wheels (WHEELS='TARGET…'); see docs/release.md"
 	@echo "make try-wheel   try a wheel in a new environment: sizes, times, the tutorial (WHEEL=file)"
 	@echo "make check-targets  check the wheel's crates for macOS and Windows"
@@ -142,6 +143,17 @@ fuzz-again:
 
 bench: setup
 	$(BIN)/python benches/report.py
+
+# The Rust examples have a lock file and a target of their own, as a reader's program has.
+EXAMPLES := quinn smoltcp
+examples:
+	for name in $(EXAMPLES); do \
+		cargo run --release --manifest-path examples/rust-$$name/Cargo.toml --target-dir target/examples -- \
+			examples/path.toml $(RESULTS)/example-$$name || exit 1; \
+	done
+	cargo run --release --manifest-path examples/rust-congestion/Cargo.toml --target-dir target/examples -- \
+		examples/rust-congestion/download.toml $(RESULTS)/example-congestion
+	cargo test --locked --package lasthop-capi --test example
 
 # By callgrind, and so the same beside other work. Needs valgrind. COUNTED is the profile that the bench is built with.
 COUNTED ?= bench
