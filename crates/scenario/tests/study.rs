@@ -78,6 +78,11 @@ holds = "lossy < clean / 2"
 [claims.values]
 clean = { tcp = "plain", loss_pct = 0, rtt_ms = 500 }
 lossy = { tcp = "plain", loss_pct = 3, rtt_ms = 500, stat = "q75" }
+[[tables]]
+id = "5"
+title = "drops"
+metrics = ["drops"]
+cases = [{ tcp = "plain", loss_pct = 1, rtt_ms = 50 }]
 "#;
 
 fn search() -> Search {
@@ -100,7 +105,7 @@ fn load(name: &str, text: &str) -> Result<study::Study, InputError> {
 #[test]
 fn a_study_may_vary_anything_that_a_scenario_has() {
     let study = load("varied", STUDY).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!((study.name.as_str(), study.cases.len(), study.rows.len()), ("varied", 13, 13));
+    assert_eq!((study.name.as_str(), study.cases.len(), study.rows.len()), ("varied", 13, 14));
     let case = study.case("derived,3,500").expect("it is in the grid");
     assert_eq!(case.seeds, (100..130).collect::<Vec<u64>>());
     let scenario = serde_json::to_value(&case.variants[0].scenario).expect("JSON");
@@ -370,6 +375,108 @@ fn every_mistake_in_a_study_says_where_what_and_what_would_be_right() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A text, its replacement, and the message after the study's path.
+const UNUSED: &[(&str, &str, &str)] = &[
+    (
+        "metrics = [\"drops\"]",
+        "metrics = [\"throughput_Bps\"]",
+        ": metrics.drops: no table has the metric \"drops\"; name it in a table's `metrics` or `numbers`, or leave it",
+    ),
+    (
+        "[metrics.drops]",
+        "[scopes.first]\nbytes = \"10 kB\"\n[metrics.drops]",
+        ": scopes.first: no table has the scope \"first\"; name it in a table's `scopes`, or leave it out",
+    ),
+    (
+        "[[variables.size]]",
+        "[[variables.rtt_ms]]\nform = \"900\"\n[[variables.size]]",
+        ": variables.rtt_ms.2: no case has a value of this form of \"rtt_ms\"; give a table, figure or claim such a",
+    ),
+    (
+        "link = \"path.down.error_drops\"",
+        "link = \"path.down.error_drops\"\nfold = \"max\"",
+        ": metrics.drops.fold: only a metric with `flow` reads this key; leave it out",
+    ),
+    (
+        "link = \"path.down.error_drops\"",
+        "link = \"path.down.error_drops\"\ntables = [\"packets\"]",
+        ": metrics.drops.tables: only a metric with `check` reads this key; leave it out",
+    ),
+    (
+        "title = \"drops\"",
+        "title = \"drops\"\nfixed = { rtt_ms = 500 }",
+        ": tables.1.fixed.rtt_ms: every grid of the table gives \"rtt_ms\" a value of its own; leave one of the two",
+    ),
+    (
+        "title = \"drops\"",
+        "title = \"drops\"\ndefinitions = { lost = \"drops\" }",
+        ": tables.1.definitions.lost: the table has no metric \"lost\"; name it in the table's `metrics`",
+    ),
+    (
+        "title = \"drops\"",
+        "title = \"drops\"\nnumbers = [{ metric = \"few\", is = \"drops\", only = { loss_pct = 3 } }]",
+        ": tables.1.numbers.0: no case of the table has the values of `only`; write values that a case of the table",
+    ),
+    (
+        "lossy < clean / 2",
+        "lossy < 2000",
+        ": claims.0.values.clean: the claim does not use the value \"clean\"; use it in `holds`, or leave it out",
+    ),
+    (
+        "holds = \"",
+        "about = [\"5\"]\nholds = \"",
+        ": claims.0.about: only a claim with `check` reads this key; leave it out",
+    ),
+    (
+        "[[figures]]",
+        "[words]\ntcp = \"sender\"\n[[figures]]",
+        ": words.tcp: no column, metric, curve or panel of any chart is called \"tcp\"; ",
+    ),
+    (
+        "[[figures]]",
+        "[[agreement]]\nkind = \"slow\"\nwithin = 0.1\nonly = { rtt_ms = [\"9*\"] }\n[[figures]]",
+        ": agreement.0: no row is of the kind \"slow\"; ",
+    ),
+];
+
+#[test]
+fn what_nothing_in_a_study_reads_is_refused_with_its_place() {
+    let mut wrong = Vec::new();
+    for (i, (from, to, expected)) in UNUSED.iter().enumerate() {
+        assert!(STUDY.contains(from), "{from} is not in the study");
+        let found = load(&format!("unused-{i}"), &STUDY.replacen(from, to, 1));
+        let said = found.map_or_else(|error| error.to_string(), |_| "nothing".to_owned());
+        if !said.contains(expected) {
+            wrong.push(format!("for {to}\nsaid:     {said}\nexpected: …{expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_default_that_every_table_and_figure_replaces_is_refused() {
+    let size = ", size = \"100k\" }";
+    let text = STUDY
+        .replacen("rtt_ms = [50, 500] }", &format!("rtt_ms = [50, 500]{size}"), 1)
+        .replacen("rtt_ms = 500 }\n[[claims]]", &format!("rtt_ms = 500{size}\n[[claims]]"), 1)
+        .replacen("rtt_ms = 50 }]\n", &format!("rtt_ms = 50{size}]\n"), 1);
+    let said = load("no-default", &text).expect_err("no case has it").to_string();
+    assert!(said.contains(":7: defaults.size: no case has this value of \"size\"; leave it out"), "{said}");
+}
+
+#[test]
+fn words_of_a_chart_are_labels_of_what_it_shows() {
+    let with = |name: &str, words: &str| {
+        let text = with_a_smallest().replacen("by = \"loss_pct\"", &format!("by = \"loss_pct\"\n{words}"), 1);
+        load(name, &text)
+    };
+    let shown = "words = { rtt_ms = \"round trip\", throughput_Bps = \"B/s\", \"loss_pct 3\" = \"3 %\" }";
+    assert!(with("words", shown).is_ok());
+    let error = with("no-words", "words = { \"loss_pct 0\" = \"none\" }").expect_err("it shows 1 and 3");
+    let expected = ".words.loss_pct 0: no column, metric, curve or panel of the chart is called";
+    assert!(error.to_string().contains(expected), "{error}");
+}
+
 #[test]
 fn a_scope_is_of_flows_that_send_so_much_and_of_what_is_known_of_their_first_bytes() {
     let with = |bytes: &str, more: &str| {
@@ -492,6 +599,6 @@ fn only_the_scenarios_of_wanted_tables_are_worked_out() {
         let planned = study.cases.iter().filter(|case| !case.variants.is_empty()).count();
         (study.cases.len(), study.rows.len(), planned)
     };
-    assert_eq!(planned(&[]), (14, 14, 14));
-    assert_eq!(planned(&["4".to_owned()]), (14, 14, 1), "all cases are known, and one is to be run");
+    assert_eq!(planned(&[]), (14, 15, 14));
+    assert_eq!(planned(&["4".to_owned()]), (14, 15, 1), "all cases are known, and one is to be run");
 }

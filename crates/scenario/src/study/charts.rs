@@ -78,7 +78,7 @@ impl Reading<'_> {
 }
 
 /// A value, or a list of them, as texts of a column.
-fn texts_of(value: &Value) -> Vec<String> {
+pub(super) fn texts_of(value: &Value) -> Vec<String> {
     value.as_array().map_or_else(|| vec![text_of(value)], |items| items.iter().map(text_of).collect())
 }
 

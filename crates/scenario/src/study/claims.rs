@@ -101,10 +101,8 @@ impl Reading<'_> {
     /// Every name in the expression has a value.
     fn check_expression(&self, claim: &crate::file::Claim, at: &KeyPath) -> Result<(), InputError> {
         let Some(expression) = &claim.holds else { return Ok(()) };
-        let is_name = |word: &&str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        let words = expression.split(|c: char| !c.is_alphanumeric() && c != '_').filter(is_name);
-        for word in words {
-            if !WORDS.contains(&word) && !claim.values.contains_key(word) {
+        for word in names_in(expression) {
+            if !claim.values.contains_key(word) {
                 let names: Vec<&String> = claim.values.keys().collect();
                 let message = format!("the expression uses \"{word}\", which has no value");
                 return Err(self.tree.error(
@@ -116,4 +114,11 @@ impl Reading<'_> {
         }
         Ok(())
     }
+}
+
+/// The names of values in an expression.
+pub(super) fn names_in(expression: &str) -> impl Iterator<Item = &str> {
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let words = expression.split(|c: char| !c.is_alphanumeric() && c != '_').filter(is_name);
+    words.filter(|word| !WORDS.contains(word))
 }

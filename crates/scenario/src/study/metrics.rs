@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sim::{FlowSpan, FlowSummary, LinkSpan, LinkSummary, MilestoneSummary};
 
+use super::pattern::fits;
 use super::{Case, Metric, Reading, Row};
 use crate::error::InputError;
 use crate::file::{self, TransferMeasure};
@@ -208,15 +209,4 @@ fn of_first_bytes() -> Vec<String> {
     let mut numbers = numbers_of(&milestone);
     numbers.push("throughput_Bps".to_owned());
     numbers
-}
-
-/// Whether a text matches a pattern in which `*` matches any letters.
-fn fits(form: &str, text: &str) -> bool {
-    match form.split_once('*') {
-        None => form == text,
-        Some((head, rest)) => text.strip_prefix(head).is_some_and(|tail| {
-            let ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
-            ends.into_iter().any(|at| fits(rest, &tail[at..]))
-        }),
-    }
 }

@@ -8,10 +8,12 @@ mod charts;
 mod claims;
 mod form;
 mod metrics;
+mod pattern;
 mod rows;
 mod sweep;
+mod uses;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -362,6 +364,8 @@ struct Reading<'a> {
     /// Whether the cases that are being read are to be run.
     running: bool,
     cases: Vec<Case>,
+    /// The paths of the forms of which a case has a value.
+    forms: BTreeSet<KeyPath>,
 }
 
 impl<'a> Reading<'a> {
@@ -377,7 +381,8 @@ impl<'a> Reading<'a> {
         })?;
         let (stem, base) = (crate::stem(&base), Tree::load(&base)?);
         let path = path.to_path_buf();
-        Ok(Self { path, tree, file, folder, base, stem, search, wanted, running: true, cases: Vec::new() })
+        let (cases, forms) = (Vec::new(), BTreeSet::new());
+        Ok(Self { path, tree, file, folder, base, stem, search, wanted, running: true, cases, forms })
     }
 
     fn finish(mut self) -> Result<Study, InputError> {
@@ -390,6 +395,7 @@ impl<'a> Reading<'a> {
         let charts = self.charts(&rows)?;
         let claims = self.claims(&rows)?;
         self.check_agreement()?;
+        self.check_uses(&rows, &charts)?;
         let metrics =
             self.file.metrics.iter().map(|(name, file)| (name.clone(), self.metric(name, file))).collect();
         Ok(Study {

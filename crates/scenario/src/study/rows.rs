@@ -154,9 +154,6 @@ impl Reading<'_> {
         let scopes = if scopes.is_empty() { &whole[..] } else { &scopes };
         let cases = self.cases_named(cases);
         let numbers = numbers_of(table);
-        let is_of = |number: &Number, case: &Case| {
-            number.only.iter().all(|(name, value)| text_of(&case.values[name]) == text_of(value))
-        };
         let each = cases.iter().flat_map(|case| {
             let numbers = numbers.iter().filter(|number| is_of(number, case));
             scopes.iter().flat_map(move |scope| numbers.clone().map(|number| (*case, *scope, number)))
@@ -320,6 +317,11 @@ fn numbers_of(table: &StudyTable) -> Vec<Number> {
         columns: BTreeMap::new(),
     });
     plain.chain(table.numbers.iter().cloned()).collect()
+}
+
+/// Whether a case has the number.
+pub(super) fn is_of(number: &Number, case: &Case) -> bool {
+    number.only.iter().all(|(name, value)| text_of(&case.values[name]) == text_of(value))
 }
 
 /// The metric that a number is.

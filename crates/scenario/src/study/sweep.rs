@@ -19,6 +19,8 @@ pub(super) type Values = BTreeMap<String, Value>;
 struct Settings {
     overrides: Vec<Override>,
     replications: u32,
+    /// The paths of the forms that the values are of.
+    forms: Vec<KeyPath>,
     span: Option<(Span, KeyPath)>,
 }
 
@@ -96,6 +98,7 @@ impl Reading<'_> {
             return Ok(id);
         }
         let settings = self.settings(&values, path)?;
+        self.forms.extend(settings.forms.iter().cloned());
         let first = self.first_seed();
         let seeds = (first..first + u64::from(settings.replications)).collect();
         let variants = if self.running { self.variants(&settings)? } else { Vec::new() };
@@ -127,7 +130,7 @@ impl Reading<'_> {
     }
 
     fn settings(&self, values: &Values, path: &KeyPath) -> Result<Settings, InputError> {
-        let mut settings = Settings { overrides: Vec::new(), replications: 1, span: None };
+        let mut settings = Settings { overrides: Vec::new(), replications: 1, forms: Vec::new(), span: None };
         for name in self.variables() {
             let text = text_of(&values[&name]);
             let forms = &self.file.variables[&name];
@@ -145,6 +148,7 @@ impl Reading<'_> {
             settings.replications = settings.replications.max(form.replications.unwrap_or(1));
             let span = form.span.clone().map(|span| (span, at.below("span")));
             settings.span = settings.span.or(span);
+            settings.forms.push(at);
         }
         Ok(settings)
     }
