@@ -3,6 +3,7 @@
 //! A value need not make sense in its scenario: what does not is refused when the scenario is resolved.
 
 use serde_json::{Value, json};
+use units::text::parse_duration;
 
 use crate::library::{LibraryKind, Search};
 use crate::schema;
@@ -23,9 +24,15 @@ pub(super) fn of(path: &KeyPath, present: Option<&Value>, search: &Search) -> Ve
     let from_value = present.map(near).unwrap_or_default();
     let named = named.into_iter().map(Value::from).filter(|name| Some(name) != present).take(MOST_NAMES);
     let mut values: Vec<Value> = named.chain(from_value).chain(from_schema).collect();
-    values.retain(|value| Some(value) != present);
+    values.retain(|value| present.is_none_or(|present| !is_equal(value, present)));
     values.dedup();
     values
+}
+
+/// Whether two values are the same, or the same time in other words: "1.5 s" and "1500 ms".
+fn is_equal(one: &Value, other: &Value) -> bool {
+    let time = |value: &Value| value.as_str().and_then(|text| parse_duration(text).ok());
+    one == other || time(one).is_some_and(|one| time(other) == Some(one))
 }
 
 /// The paths of all values of a tree that are neither tables nor lists of tables.
@@ -84,8 +91,8 @@ fn schema_at(path: &KeyPath) -> Option<&'static Value> {
     })
 }
 
-/// Values that differ a little from this one: a number twice as large and half as large, with its unit; the other
-/// truth value.
+/// Values that differ a little from this one: a number twice as large, half as large, and larger by a thousandth, which
+/// keeps its place between its neighbours in a list, with its unit; the other truth value.
 fn near(value: &Value) -> Vec<Value> {
     match value {
         Value::Bool(flag) => vec![json!(!flag)],
@@ -104,7 +111,7 @@ fn near_quantity(text: &str) -> Vec<Value> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     match number.parse::<f64>() {
-        Ok(number) => [2.0, 0.5].map(|factor| json!(format!("{}{unit}", number * factor))).to_vec(),
+        Ok(number) => [2.0, 0.5, 1.001].map(|factor| json!(format!("{}{unit}", number * factor))).to_vec(),
         Err(_) => Vec::new(),
     }
 }

@@ -62,10 +62,10 @@ impl Perturbations {
 
 /// A scenario before its layers are merged.
 pub struct Layers<'a> {
-    tree: Tree,
+    pub(crate) tree: Tree,
     stem: String,
-    overrides: Vec<Override>,
-    search: &'a Search,
+    pub(crate) overrides: Vec<Override>,
+    pub(crate) search: &'a Search,
 }
 
 impl<'a> Layers<'a> {
@@ -261,6 +261,15 @@ mod tests {
         for replacing in ["flows.download.bytes=\"1 MB\"", "flows.0.bytes=\"1 MB\""] {
             assert_eq!(keys_beside(GOOD, &[replacing]), [""; 0], "{replacing}");
         }
+    }
+
+    #[test]
+    fn times_between_their_neighbours_are_read() {
+        let steps = "steps = [{ at = \"0.000 s\", rate = \"1 Mbit/s\" }, { at = \"1.400 s\", rate = \"2 Mbit/s\" }, \
+                     { at = \"1.500 s\", rate = \"3 Mbit/s\" }, { at = \"1.600 s\", rate = \"4 Mbit/s\" }]";
+        let schedule = format!("[links.down]\ncapacity = {{ schedule = {{ {steps} }} }}\n");
+        let preset = "preset = \"slow\"\n[links.down]\n";
+        assert_eq!(keys(&GOOD.replace(preset, &format!("preset = \"slow\"\n{schedule}"))), [""; 0]);
     }
 
     #[test]
