@@ -56,6 +56,19 @@ def test_another_congestion_control_of_linux_stands_in_the_kernels_profile() -> 
     assert "hystart" not in written
 
 
+def test_a_key_of_tcp_that_the_kernel_has_stands_in_the_profile_too() -> None:
+    hosts = {"server": {"profile": "sack-6675", "tcp": {"timestamps": True}}, "mobile": {"profile": "linux-6"}}
+    links = [{"name": "l", "between": ["server", "mobile"], "down": {}, "up": {}}]
+    flows = [{"name": "f", "from": "server", "to": "mobile", "bytes": "1 MB"}]
+    given = parse_scenario(
+        {"name": "t", "hosts": hosts, "links": links, "flows": flows}, overrides=["hosts.mobile.tcp.dsack=false"]
+    )
+    other = beside(given, [{"flow": "f", "congestion": "reno"}])
+    assert other.profiles[0] == "linux-6-reno"
+    assert tcp_of(other, "server")["timestamps"] is True
+    assert tcp_of(other, "mobile")["dsack"] is False
+
+
 def test_settings_of_the_kernel_alone_are_said() -> None:
     other = compared("linux-6", "cubic", sysctl={"net.ipv4.tcp_sack": 0})
     assert "net.ipv4.tcp_sack" in other.remarks[0]

@@ -12,6 +12,7 @@ import lasthop as package
 from command import Lasthop
 from lasthop import catalogue
 from lasthop.errors import InputError
+from lasthop.real_time.kernel_keys import kernel_keys, with_kernel_settings
 from lasthop.real_time.way_out import check_places, default_interfaces
 from lasthop.scenario import load_scenario, unread_keys
 
@@ -188,3 +189,42 @@ def test_a_router_takes_neither_one_place_twice_nor_this_machines_own_way_out(la
     shown = lasthop("router", "quickstart", "--between", "left", "right", "--every", "0")
     assert shown.status == 2
     assert "0 is no interval" in shown.err
+
+
+KERNEL = """[hosts]
+a = { profile = "linux-6", tcp = { dsack = false, mss = "500 bytes" } }
+b = { profile = "linux-6" }
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+bytes = "1 MB"
+[[links]]
+name = "l"
+between = ["a", "b"]
+down = {}
+up = {}
+"""
+
+
+def test_keys_of_a_kernels_tcp_are_settings_of_its_host_and_others_are_named(tmp_path: Path) -> None:
+    scenario = tmp_path / "kernel.toml"
+    scenario.write_text(KERNEL)
+    found = kernel_keys(load_scenario(scenario, overrides=["hosts.b.tcp.timestamps=false"]))
+    assert [str(setting) for setting in found.settings] == [
+        "a: net.ipv4.tcp_dsack = 0 (hosts.a.tcp.dsack)",
+        "b: net.ipv4.tcp_timestamps = 0 (hosts.b.tcp.timestamps)",
+    ]
+    (error,) = found.without_effect
+    assert (error.line, error.key) == (2, "hosts.a.tcp.mss")
+    with_settings = with_kernel_settings(load_scenario(scenario)).specification["hosts"]
+    assert [host.get("sysctl") for host in with_settings] == [{"net.ipv4.tcp_dsack": "0"}, None]
+
+
+def test_an_override_that_a_kernel_does_not_have_is_refused(tmp_path: Path) -> None:
+    scenario = tmp_path / "kernel.toml"
+    scenario.write_text(KERNEL)
+    with pytest.raises(InputError, match="has no setting for this key"):
+        with_kernel_settings(load_scenario(scenario, overrides=['hosts.b.tcp.initial_window="4 segments"']))
+    stack = ['hosts.b.tcp.initial_window="4 segments"', "hosts.a.stack=lasthop", "hosts.b.stack=lasthop"]
+    assert kernel_keys(load_scenario(scenario, overrides=stack)).without_effect == ()

@@ -57,6 +57,9 @@ def check_virtual_time(source: str, text: str | None, library: str, overrides: S
 def unread(
     source: str, text: str | None, library: str, overrides: Sequence[str], of_file: bool
 ) -> list[InputError]: ...
+def kernel_keys(
+    source: str, text: str | None, library: str, overrides: Sequence[str]
+) -> tuple[list[tuple[str, str, str, str]], list[InputError]]: ...
 def upgrade(text: str, source: str) -> str | None: ...
 def run(
     resolved_json: str,

@@ -97,6 +97,28 @@ pub(crate) fn unread(
     Ok(found.into_iter().map(exception).collect())
 }
 
+/// A setting of a host's kernel: host, key of its TCP, name and value of the setting.
+type KernelSetting = (String, String, String, String);
+
+/// What a live run makes of the keys of TCP of kernels' hosts (see `scenario::KernelKeys`): the settings, and an
+/// `InputError` for each key without one. The scenario is that of a file or a name, or of a `text`.
+#[pyfunction]
+#[pyo3(signature = (source, text, library, overrides))]
+pub(crate) fn kernel_keys(
+    py: Python<'_>,
+    source: &str,
+    text: Option<&str>,
+    library: &str,
+    overrides: Vec<String>,
+) -> Result<(Vec<KernelSetting>, Vec<Py<PyAny>>), Failure> {
+    // The scenario has been loaded with consent.
+    let search = search(library, true);
+    let found = Layers::read(source, text, &overrides, &search)?.kernel_keys()?;
+    let settings = found.settings.into_iter().map(|one| (one.host, one.key, one.name.to_owned(), one.value));
+    let exception = |error| PyErr::from(Failure::Input(error)).into_value(py).into_any();
+    Ok((settings.collect(), found.without_effect.into_iter().map(exception).collect()))
+}
+
 /// The text of a file of an earlier version in the form of this one, or None if it has no choice in an earlier form;
 /// `source` is where messages say that it is.
 #[pyfunction]

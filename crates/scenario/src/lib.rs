@@ -14,6 +14,7 @@ pub mod effect;
 mod error;
 pub mod file;
 mod json_text;
+mod kernel;
 mod library;
 mod measure;
 mod overrides;
@@ -32,6 +33,7 @@ mod upgrade;
 use std::path::Path;
 
 pub use error::{InputError, Place};
+pub use kernel::{KernelKeys, KernelSetting};
 pub use library::{LibraryKind, Search};
 pub use reference::{Parameter, parameters, reference_text};
 pub use resolved::Resolved;

@@ -100,6 +100,9 @@ pub struct Host {
     /// Its machine in a live run, where the file names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Machine>,
+    /// Settings of its network namespace in a live run, from keys of its TCP (see [`crate::KernelKeys`]).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctl: BTreeMap<String, String>,
 }
 
 /// One link.

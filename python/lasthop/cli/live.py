@@ -24,6 +24,7 @@ from lasthop.experiments.real_against_virtual import (
     untainted_runs,
 )
 from lasthop.real_time.calibration import beyond_calibration
+from lasthop.real_time.kernel_keys import kernel_keys
 from lasthop.real_time.kernel_profiles import Beside, beside
 from lasthop.real_time.live import Program, live_result
 from lasthop.real_time.machines import placement_of
@@ -72,7 +73,8 @@ def command(
     congestion control of their host's profile, where this kernel has it (`live.congestion` sets another). Throughput,
     losses and round trips are printed beside those of the same scenario in virtual time, in which hosts have the
     profile that the kernel is, with a warning if the two differ; --repeat measures how far the kernel varies from run
-    to run, with as many runs that are not tainted.
+    to run, with as many runs that are not tainted. A key such as `hosts.server.tcp.sack` is set in the host's
+    namespace (net.ipv4.tcp_sack); one that a kernel does not have is named, and refused in --set.
 
     Packets are released by the wall clock, and their lateness is reported. A run is marked as tainted if a release was
     over 10 ms late (`live.tainted_from` sets another bound), or if a device or a socket dropped a packet. `lasthop
@@ -99,6 +101,7 @@ def command(
     scenario = load_scenario(file, overrides=overrides, seed=seed)
     metered = scenario if program else _metered(file, scenario, overrides, seed)
     _warn_of_fast_links(scenario)
+    _report_kernel_keys(scenario)
     others = [(host, shlex.split(words)) for host, words in programs]
     is_compared = not program and not name and not _has_program(scenario)
     watched = Watched(name, file, overrides=overrides, seed=seed) if name else None
@@ -135,6 +138,15 @@ def _warn_of_fast_links(scenario: Scenario) -> None:
     if placement_of(scenario).emulator is None:
         for too_fast in beyond_calibration(scenario):
             warn(too_fast)
+
+
+def _report_kernel_keys(scenario: Scenario) -> None:
+    """Name the settings of the hosts' kernels, and the keys of the file that a kernel does not have."""
+    keys = kernel_keys(scenario)
+    for setting in keys.settings:
+        remark(str(setting))
+    for error in keys.without_effect:
+        warn(f"without effect in real time: {error}")
 
 
 def _again(scenario: Scenario, programs: Sequence[Program]) -> Measured:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from lasthop.errors import InputError
+from lasthop.real_time.kernel_keys import kernel_keys
 from lasthop.scenario import Scenario, parse_scenario
 
 KERNELS: Final = {"cubic": "linux-6", "reno": "linux-6-reno", "bbr": "linux-6-bbr"}
@@ -48,11 +49,14 @@ def beside(scenario: Scenario, kernel_flows: Iterable[Mapping[str, Any]]) -> Bes
     """
     specification = deepcopy(scenario.specification)
     ran = {str(flow["flow"]): str(flow["congestion"]) for flow in kernel_flows}
+    keys = kernel_keys(scenario)
     remarks, profiles = [], []
     for host in specification["hosts"]:
         control = next((ran[flow["name"]] for flow in _sent_by(host, specification) if flow["name"] in ran), None)
         if _is_kernel(host):
+            set_too = {setting.key: host["tcp"][setting.key] for setting in keys.of_host(host["name"])}
             remarks += _become_kernel(host, control)
+            host["tcp"] = {**host["tcp"], **set_too}
         profiles.append(str(host["profile"] or host["stack"]))
     remarks += _settings(specification)
     return Beside(

@@ -18,6 +18,7 @@ from typing import Any, Final, overload
 from lasthop import errors
 from lasthop.errors import InputError, LiveError
 from lasthop.real_time.control import Remotes, remotes
+from lasthop.real_time.kernel_keys import with_kernel_settings
 from lasthop.real_time.kernel_settings import check_overrides, check_settings
 from lasthop.real_time.machines import Placement, placement_of
 from lasthop.real_time.process import PREFIX
@@ -59,6 +60,7 @@ def live_result(
     if not has_real_time():
         raise LiveError(f"runs in real time need Linux; this system is {sys.platform}")
     check_overrides(scenario)
+    scenario = with_kernel_settings(scenario)
     if placement_of(scenario).is_here:
         check_settings(scenario)
     _check_hosts(scenario, programs)
@@ -272,11 +274,12 @@ def _status_of_child(
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    try:
-        child.wait(GRACE_S)
-    except subprocess.TimeoutExpired:
-        child.terminate()
-        child.wait()
+    for stop in (child.terminate, child.kill):
+        try:
+            child.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            stop()
+    child.wait()
 
 
 def _raise_for(status: int, exchange: Path) -> None:

@@ -114,7 +114,7 @@ fn privilege_for(own: &[HostSpec], options: &Options<'_>) -> Result<Privilege, L
     if own.is_empty() {
         return Ok(Privilege::NotNeeded);
     }
-    let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
+    let missing = obstacles(options.congestion.as_deref(), &options.all_sysctls());
     if !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }

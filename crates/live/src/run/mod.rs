@@ -78,7 +78,7 @@ fn check_machine(spec: &Spec, options: &Options<'_>, stacks: &Stacks) -> Result<
             && !stacks.contains_key(&node)
             && !is_remote(options, node)
     };
-    let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
+    let missing = obstacles(options.congestion.as_deref(), &options.all_sysctls());
     if nodes(spec).any(is_local_kernel) && !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }

@@ -1,5 +1,6 @@
 //! The settings of a live run that a run in virtual time does not have.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub struct Options<'a> {
     pub congestion: Option<String>,
     /// Kernel settings of the hosts' namespaces.
     pub sysctls: Sysctls,
+    /// Further settings of the namespaces of single hosts, which take precedence.
+    pub host_sysctls: BTreeMap<NodeId, Sysctls>,
     /// The send buffer of the flows' senders, in bytes. `None` leaves the kernel's auto-tuning.
     pub send_buffer: Option<usize>,
     /// The receive buffer of the flows' receivers, in bytes. `None` leaves the kernel's auto-tuning.
@@ -65,13 +68,29 @@ impl Options<'_> {
     /// The settings that a resolved scenario has.
     #[must_use]
     pub fn of(resolved: &Resolved) -> Self {
-        let hosts = (0..).map(NodeId::new).zip(&resolved.hosts);
-        let simulated = hosts.filter(|(_, host)| resolved.live.simulates(&host.name));
+        let hosts = || (0..).map(NodeId::new).zip(&resolved.hosts);
+        let simulated = hosts().filter(|(_, host)| resolved.live.simulates(&host.name));
+        let with_settings = hosts().filter(|(_, host)| !host.sysctl.is_empty());
         Self {
             simulated: simulated.map(|(node, _)| node).collect(),
+            host_sysctls: with_settings.map(|(node, host)| (node, host.sysctl.clone())).collect(),
             stacks: resolved.stacks(),
             ..Self::from(&resolved.live)
         }
+    }
+}
+
+impl Options<'_> {
+    /// The settings of the namespace of one host.
+    pub(crate) fn sysctls_of(&self, node: NodeId) -> Sysctls {
+        let own = self.host_sysctls.get(&node).into_iter().flatten();
+        self.sysctls.iter().chain(own).map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// The settings of all namespaces, by name, for which the machine is examined before the run.
+    pub(crate) fn all_sysctls(&self) -> Sysctls {
+        let own = self.host_sysctls.values().flatten();
+        self.sysctls.iter().chain(own).map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 }
 

@@ -175,7 +175,7 @@ pub(crate) fn gather(
     let kernel = Kernel {
         version: elsewhere.map_or_else(kernel_version, |machine| machine.kernel.clone()),
         congestion: options.congestion.clone(),
-        sysctls: session.sysctls.into_iter().next().unwrap_or_default(),
+        sysctls: of_all_hosts(session.sysctls, options),
         flows: kernel_flows,
     };
     let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.privilege);
@@ -201,6 +201,13 @@ pub(crate) fn gather(
     };
     outcome.captures.extend(session.remote.captures);
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
+}
+
+/// The settings that the hosts have in common, as the kernel of one reads them back; those of single hosts stand in the
+/// scenario.
+fn of_all_hosts(hosts: Vec<Sysctls>, options: &Options<'_>) -> Sysctls {
+    let first = hosts.into_iter().next().unwrap_or_default();
+    first.into_iter().filter(|(name, _)| options.sysctls.contains_key(name)).collect()
 }
 
 /// The results of the programs of flows.

@@ -113,7 +113,7 @@ impl<'a> Setup<'a> {
             name: self.spec.node(node).name.clone(),
             address,
             mtu: self.mtu(node),
-            sysctls: options.sysctls.clone(),
+            sysctls: options.sysctls_of(node),
             bulk: self.bulk(node, options).filter(|_| !is_program).collect(),
             programs: self.programs(node, options),
             command: has_command.then(|| command(&options.command, shown(options.output.as_ref()))).flatten(),

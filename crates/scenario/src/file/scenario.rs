@@ -69,7 +69,8 @@ pub struct Host {
     /// host, called NAME.
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// Keys that replace those of the host's profile.
+    /// Keys that replace those of the host's profile. Where a kernel runs the host, those with a setting of its network
+    /// namespace (`sack`: net.ipv4.tcp_sack) are set there, and others are named.
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: serde_json::Map<String, serde_json::Value>,

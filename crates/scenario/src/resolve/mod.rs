@@ -215,6 +215,7 @@ impl Check<'_> {
             stack: file.stack,
             quinn: file.quinn,
             at: file.at.clone(),
+            sysctl: BTreeMap::new(),
         };
         tcp_config(&host).map_err(|error| self.host_error(name, &error))?;
         Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
