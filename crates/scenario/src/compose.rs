@@ -7,7 +7,7 @@ use crate::error::InputError;
 use crate::file::{Preset, Profile};
 use crate::library::{LibraryKind, Search};
 use crate::overrides::Override;
-use crate::rate;
+use crate::rate::PresetRates;
 use crate::schema;
 use crate::topology;
 use crate::tree::{KeyPath, Merge, Tree};
@@ -21,11 +21,11 @@ pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> R
     apply(&mut tree, &shape)?;
     topology::expand(&mut tree)?;
     apply(&mut tree, &shallow)?;
-    lay_presets_under(&mut tree, search)?;
+    let rates = lay_presets_under(&mut tree, search)?;
     lay_profiles_under(&mut tree, search)?;
     apply(&mut tree, &deep)?;
     code::read(&mut tree, search)?;
-    rate::settle(&mut tree);
+    rates.settle(&mut tree);
     topology::expand_copies(&mut tree)?;
     Ok(tree)
 }
@@ -34,7 +34,8 @@ fn apply(tree: &mut Tree, overrides: &[&Override]) -> Result<(), InputError> {
     overrides.iter().try_for_each(|set| set.apply(tree))
 }
 
-fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<(), InputError> {
+fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<PresetRates, InputError> {
+    let mut rates = PresetRates::default();
     let links = KeyPath::of(["links"]);
     for position in tree.steps_below(&links) {
         let link = links.below(position);
@@ -43,9 +44,9 @@ fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<(), InputError>
         };
         let mut preset = link_file(&file, search)?;
         drop_keys(&mut preset, &["summary", "sources"]);
-        Merge::by(schema::link()).lay_under(tree, &link, &preset);
+        rates.observe(tree, &link, |tree| Merge::by(schema::link()).lay_under(tree, &link, &preset));
     }
-    Ok(())
+    Ok(rates)
 }
 
 /// The link of a preset's file, or of a scenario with one link, such as `lasthop fit` writes.
@@ -59,7 +60,7 @@ fn link_file(file: &Path, search: &Search) -> Result<Tree, InputError> {
         }
         [ref only] => {
             let only = links.below(only);
-            lay_presets_under(&mut tree, search)?;
+            lay_presets_under(&mut tree, search)?.settle(&mut tree);
             let mut link = tree.part(&only);
             drop_keys(&mut link, &["name", "between", "preset", "channel", "user", "at"]);
             Ok(link)
