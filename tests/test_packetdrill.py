@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lasthop.catalogue import entries
 from lasthop.errors import InputError
 from lasthop.packetdrill import run_script
 
@@ -24,6 +25,21 @@ def test_a_script_that_passes_ends_with_0_and_says_so() -> None:
     done = run(SCRIPTS / "passes" / "fast_retransmit.pkt", "--profile", "sack-6675")
     assert done.returncode == 0, done.stderr
     assert "1 of 1 passed" in done.stdout
+
+
+def test_every_script_of_the_library_passes_by_its_name_alone() -> None:
+    names = [entry.name for entry in entries("scripts")]
+    assert len(names) > 10
+    results = [run_script(name) for name in names]
+    assert [result.file for result in results if not result.passed] == []
+
+
+def test_a_script_may_name_the_profile_for_which_it_is_written(tmp_path: Path) -> None:
+    script = tmp_path / "mine.pkt"
+    script.write_text("// A socket.\n// profile: freebsd-14\n 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n")
+    assert run_script(script).profile == "freebsd-14"
+    assert run_script(script, "reno").profile == "reno"
+    assert "mine.pkt  (freebsd-14)" in run(script).stdout
 
 
 def test_scripts_that_set_buffers_and_fast_open_pass_against_a_profile_of_linux() -> None:

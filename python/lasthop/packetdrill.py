@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lasthop._native import packetdrill as _run
 from lasthop.catalogue import LIBRARY, file_of
@@ -21,6 +22,12 @@ DEFINITIONS: Mapping[str, str] = {
 }
 """Texts of the names that packetdrill's own suite leaves to its driver. The cookies are those of a server at
 192.168.0.1 for a client at 192.0.2.1, under the key that the suite sets and under the key 0."""
+
+DEFAULT_PROFILE: Final = "linux-6"
+"""The TCP under test where neither the caller nor the script names one."""
+
+_PROFILE: Final = re.compile(r"^\s*//\s*profile:\s*(\S+)\s*$", re.MULTILINE)
+"""Comment of a script that names the profile for which it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +55,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ScriptResult:
-    """The result of one script. `notes` are settings and commands of the script that were skipped."""
+    """The result of one script against the TCP of a profile.
+
+    `notes` are settings and commands of the script that were skipped.
+    """
 
     file: str
+    profile: str
     passed: bool
     line: int | None
     expected: str | None
@@ -64,11 +75,12 @@ class ScriptResult:
 
 
 def run_script(
-    file: str | Path, profile: str = "linux-6", definitions: Mapping[str, str] = DEFINITIONS
+    file: str | Path, profile: str | None = None, definitions: Mapping[str, str] = DEFINITIONS
 ) -> ScriptResult:
     """Run the script in `file`, a path or a name of the library. Raises InputError if it cannot be read or run.
 
-    `definitions` replace names of the script by texts, as the option `-D` of packetdrill does.
+    Without a `profile` it is that of the script's comment `// profile: NAME`, or else `linux-6`. `definitions` replace
+    names of the script by texts, as the option `-D` of packetdrill does.
     """
     help = "give the path of a packetdrill script, or a name of `lasthop list scripts`"
     try:
@@ -77,17 +89,25 @@ def run_script(
         raise InputError("is not a text file", file=str(file), help=help) from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(file), help=help) from error
+    profile = profile or _profile_of(text)
     found = json.loads(_run(text, str(file), profile, str(LIBRARY), definitions))
     timeline = [Entry(**entry) for entry in found.pop("timeline")]
-    return ScriptResult(file=str(file), timeline=timeline, **found)
+    return ScriptResult(file=str(file), profile=profile, timeline=timeline, **found)
+
+
+def _profile_of(text: str) -> str:
+    """Return the profile for which a script is written."""
+    named = _PROFILE.search(text)
+    return named[1] if named else DEFAULT_PROFILE
 
 
 def run_scripts(
-    files: Iterable[str | Path], profile: str = "linux-6", definitions: Mapping[str, str] = DEFINITIONS
+    files: Iterable[str | Path], profile: str | None = None, definitions: Mapping[str, str] = DEFINITIONS
 ) -> tuple[Sequence[ScriptResult], Sequence[Refusal]]:
     """Run scripts in sequence, and return the results, and the refusals of scripts that cannot be run.
 
-    Raises InputError if the profile is wrong, which concerns all scripts.
+    `profile` and `definitions` are those of `run_script`. Raises InputError if the profile is wrong, which concerns all
+    scripts.
     """
     results, refused = [], []
     for file in files:

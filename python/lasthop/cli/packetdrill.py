@@ -10,6 +10,7 @@ from lasthop.cli.console import complain, print_json, print_line, remark
 from lasthop.cli.names import completing
 from lasthop.errors import InputError
 from lasthop.packetdrill import (
+    DEFAULT_PROFILE,
     DEFINITIONS,
     FolderCount,
     Refusal,
@@ -22,7 +23,10 @@ from lasthop.packetdrill import (
 
 @click.command(name="packetdrill")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=completing("scripts"))
-@click.option("--profile", default="linux-6", show_default=True, help="The TCP under test, of `lasthop list profiles`.")
+@click.option(
+    "--profile",
+    help="The TCP under test, of `lasthop list profiles` [that of a script's comment `// profile: NAME`, or linux-6].",
+)
 @click.option(
     "-D",
     "definitions",
@@ -31,7 +35,7 @@ from lasthop.packetdrill import (
     help="Text of a name that scripts leave open. Those of packetdrill's own suite have one.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def command(files: tuple[str, ...], profile: str, definitions: tuple[str, ...], as_json: bool) -> int:
+def command(files: tuple[str, ...], profile: str | None, definitions: tuple[str, ...], as_json: bool) -> int:
     """Run unmodified packetdrill scripts in virtual time against the TCP of a profile. FILE is a path, a folder with
     scripts, or a name of `lasthop list scripts`.
 
@@ -43,7 +47,7 @@ def command(files: tuple[str, ...], profile: str, definitions: tuple[str, ...], 
 
     \b
     Examples:
-      lasthop packetdrill fast_retransmit --profile sack-6675
+      lasthop packetdrill fast_retransmit
       lasthop packetdrill mine.pkt --profile freebsd-14 --json
       lasthop packetdrill scripts/packetdrill/linux -D TFO_COOKIE=0123456789abcdef
     """
@@ -53,7 +57,7 @@ def command(files: tuple[str, ...], profile: str, definitions: tuple[str, ...], 
     if as_json:
         print_json(
             {
-                "profile": profile,
+                "profile": profile or DEFAULT_PROFILE,
                 "scripts": [result.to_json() for result in results],
                 "refused": [one.to_json() for one in refused],
                 "folders": [count.to_json() for count in folders],
@@ -98,11 +102,16 @@ def _print(result: ScriptResult) -> None:
     for note in result.notes:
         remark(f"{result.file}: {note}")
     if result.passed:
-        print_line(f"passed  {result.file}")
+        print_line(f"passed  {result.file}{_against(result)}")
         return
-    print_line(f"FAILED  {result.file}:{result.line}")
+    print_line(f"FAILED  {result.file}:{result.line}{_against(result)}")
     print_line(f"        expected  {result.expected}")
     print_line(f"        got       {result.got}")
     for entry in result.timeline:
         line = "" if entry.line is None else str(entry.line)
         print_line(f"        {entry.at_s:>12} {line:>5}  {entry.text}")
+
+
+def _against(result: ScriptResult) -> str:
+    """The profile of a result, unless it is the usual one."""
+    return "" if result.profile == DEFAULT_PROFILE else f"  ({result.profile})"

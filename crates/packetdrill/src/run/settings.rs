@@ -263,14 +263,17 @@ fn set_seconds(settings: &mut KernelSettings, key: &str, value: &str) {
     }
 }
 
-/// The least or the greatest length of the retransmission timer, where the profile has the timer of Linux.
+/// The least or the greatest length of the retransmission timer, where the profile has the timer of Linux or that of
+/// RFC 6298, which is the default.
 fn set_timer(settings: &mut KernelSettings, key: &str, value: &str, unit: &str) {
-    let is_linux = name_of(&settings.profile["rto"]) == Some("linux");
+    let timer = &mut settings.profile["rto"];
+    if timer.is_null() {
+        *timer = json!("rfc6298");
+    }
+    let has_key = matches!(name_of(timer), Some("linux" | "rfc6298"));
     match value.parse::<u32>() {
-        Ok(length) if is_linux => {
-            set_parameter(&mut settings.profile["rto"], key, json!(format!("{length} {unit}")));
-        }
-        _ => settings.leave_out(&format!("tcp_rto_{key}"), value),
+        Ok(length) if has_key => set_parameter(timer, key, json!(format!("{length} {unit}"))),
+        _ => settings.leave_out(&format!("tcp_rto_{key}_{unit}"), value),
     }
 }
 
@@ -386,6 +389,8 @@ mod tests {
     fn the_limits_of_the_retransmission_timer_are_parameters() {
         let longest = after(json!({ "rto": "linux" }), "net.ipv4.tcp_rto_max_ms", "5000");
         assert_eq!(longest.profile["rto"], json!({ "linux": { "max": "5000 ms" } }));
+        let least = after(json!({}), "net.ipv4.tcp_rto_min_us", "1000000");
+        assert_eq!(least.profile["rto"], json!({ "rfc6298": { "min": "1000000 us" } }));
         assert_eq!(after(json!({ "rto": "bsd" }), "net.ipv4.tcp_rto_max_ms", "5000").refused.len(), 1);
     }
 
