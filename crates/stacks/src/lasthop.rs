@@ -97,6 +97,10 @@ impl Stack for Lasthop {
         self.sockets[socket].endpoint.close();
     }
 
+    fn shut_receiving(&mut self, socket: StackSocket) {
+        self.sockets[socket].endpoint.shut_receiving();
+    }
+
     fn release(&mut self, _: Instant, socket: StackSocket) {
         let given_up = &mut self.sockets[socket];
         if matches!(given_up.phase, Phase::Opening | Phase::Open) {

@@ -34,6 +34,10 @@ pub trait Stack: Send {
     /// Command: ends our stream.
     fn close(&mut self, now: Instant, socket: StackSocket);
 
+    /// Command: reads no more. Once our stream is closed too, further data of the peer's reset the connection, in a
+    /// stack that can do so.
+    fn shut_receiving(&mut self, _socket: StackSocket) {}
+
     /// Command: releases a socket, which is not named again. A connection that is not closed is given up. The stack
     /// keeps the socket as long as its timers run (TIME-WAIT).
     fn release(&mut self, now: Instant, socket: StackSocket);

@@ -152,6 +152,13 @@ impl StreamHost {
         }
     }
 
+    /// The program reads no more of a connection: once our stream has ended too, further data reset it.
+    pub fn shut_receiving(&mut self, id: ConnectionId) {
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.stack.shut_receiving(connection.socket);
+        }
+    }
+
     /// Releases a connection, which is not named again. It is removed once its timers rest.
     pub fn forget(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id) {

@@ -108,7 +108,8 @@ def command(
     \b
     Examples:
       lasthop fetch http://192.0.2.1/file --link bluetooth-2006
-      lasthop fetch http://gateway:8000/README.md --outside 'python3 -m http.server 8000' --link gsm-9600
+      lasthop fetch http://gateway:8000/README.md --link gsm-9600 \\
+          --outside 'python3 -m http.server 8000 --bind $LASTHOP_ADDRESS'
       lasthop fetch https://www.example.org/ --profile taba --against delayed --repeat 5
       lasthop fetch http://192.0.2.1/file --profile linux-6 --against none --link lte --out results/fetch
       lasthop report results/fetch

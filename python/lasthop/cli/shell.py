@@ -27,7 +27,11 @@ from lasthop.scenario.links import scenario_of_links
     shell_complete=completing("presets"),
     help="A link of `lasthop list links`, a file like one, or a scenario with one link; repeat it for links in series.",
 )
-@click.option("--outside", metavar="COMMAND", help="Run COMMAND at the far end until the program ends.")
+@click.option(
+    "--outside",
+    metavar="COMMAND",
+    help="Run COMMAND at the far end, whose address is $LASTHOP_ADDRESS in it, until the program ends.",
+)
 @SEED
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a key: links.lte.down.rate=…")
 @QUIET
@@ -51,15 +55,16 @@ def command(
     \b
     Examples:
       lasthop shell --link lte
-      lasthop shell --link gsm-9600 --outside 'python3 -m http.server 8000' \\
+      lasthop shell --link gsm-9600 --outside 'python3 -m http.server 8000 --bind $LASTHOP_ADDRESS' \\
           -- sh -c 'curl -s $LASTHOP_GATEWAY:8000/README.md'
       lasthop shell --link lte --link geo-satellite -- ping -c 3 192.0.2.1
       lasthop shell --link lte -- lasthop shell --link wifi -- sh -c 'ping -c 3 $LASTHOP_OUTSIDE'
     """
     scenario = scenario_of_links(links, overrides=overrides, seed=seed)
     words = list(program) or [os.environ.get("SHELL", "/bin/sh")]
-    # Ctrl-C is meant for the program, which shares the terminal. It inherits "ignore", but not a handler.
-    signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    if os.isatty(0):
+        # Ctrl-C is meant for the program, which shares the terminal. It inherits "ignore", but not a handler.
+        signal.signal(signal.SIGINT, lambda _number, _frame: None)
     signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
     say = (lambda _line: None) if quiet else (lambda line: remark(f"lasthop: {line}"))
     name = " + ".join(Path(link).stem for link in links)

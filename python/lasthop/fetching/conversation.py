@@ -39,7 +39,7 @@ def converse(descriptor: int, target: Target, limits: Limits, folder: Path) -> N
         answer["error"] = "the server closed the connection without an answer"
     except ValueError as error:
         # The client's library takes a negative length of a chunk or of the body for that of a read.
-        answer["error"] = f"the server's answer is no HTTP: {error}"
+        answer["error"] = f"the server's answer is no HTTP: a length in it is no number of bytes ({error})"
     except (OSError, http.client.HTTPException) as error:
         answer["error"] = str(error) or type(error).__name__
     (folder / "answer.json").write_text(json.dumps(answer))

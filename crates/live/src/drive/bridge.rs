@@ -38,7 +38,7 @@ struct Pipe {
     told_end: bool,
     /// Whether the program has ended its stream.
     has_ended: bool,
-    /// Whether the program has closed its socket, so that arriving bytes are discarded.
+    /// Whether the program has closed its socket, so that arriving bytes are discarded, and then reset the connection.
     is_deaf: bool,
 }
 
@@ -152,6 +152,9 @@ impl Pipe {
             return;
         }
         let ended = host.read(now, id, &mut self.to_program);
+        if self.is_deaf {
+            host.shut_receiving(id);
+        }
         let over = ended || matches!(host.phase(id), Phase::Broken(_));
         if self.write() && over && !self.told_end {
             // It is no error if the program has closed its socket.
@@ -280,6 +283,24 @@ mod tests {
         assert_eq!((&heard, text.as_str()), (b"question", "answer"));
         assert_eq!((client.poll_over(), server.poll_over()), (Some(id), Some(accepted)));
         assert!(client.is_idle() && server.is_idle());
+    }
+
+    #[test]
+    fn a_peer_that_sends_to_a_program_that_has_gone_is_reset() {
+        let profile = Arc::new(tcp::Config::from_profile(&serde_json::json!({})).unwrap());
+        let (mut client, mut server) = (bridge(CLIENT), bridge(SERVER));
+        let taken = listening(&mut server, &profile);
+        let id = client.host.connect(Instant::START, 4000, SocketAddrV4::new(SERVER, 80), &profile);
+        drop(client.join(id).unwrap());
+        settle(Instant::START, &mut client, &mut server);
+        let (accepted, mut answers) = taken.try_recv().unwrap();
+        answers.set_nonblocking(true).unwrap();
+        for _ in 0..100 {
+            let _ = answers.write(&[7; PIECE]);
+            settle(Instant::START, &mut client, &mut server);
+        }
+        assert_eq!(server.host.phase(accepted), Phase::Broken("reset by the peer"));
+        assert_eq!(client.poll_over(), Some(id));
     }
 
     #[test]
