@@ -14,7 +14,7 @@ import lasthop
 from lasthop.entry_points import ENTRY_POINTS, Name, entry_point
 
 LAYERS: Final = (
-    {"errors", "extras", "_native", "congestion_control", "system"},
+    {"errors", "extras", "_native", "congestion_control", "stopping", "system"},
     {
         "catalogue",
         "chart",
@@ -40,8 +40,9 @@ LAYERS: Final = (
 )
 """From the lowest to the highest. Packages of one layer do not import each other."""
 
-LATE: Final = {"cli", "study/checks.py"}
-"""Modules that may import ours inside functions: commands, and the checks of studies, which need Arrow."""
+LATE: Final = {"__main__", "cli", "study/checks.py"}
+"""Modules that may import ours inside functions: commands, what handles signals before it imports them, and the checks
+of studies, which need Arrow."""
 
 ROOT: Final = Path(lasthop.__file__).parent
 MODULES: Final = sorted(path for path in ROOT.rglob("*.py") if "library" not in path.parts)

@@ -1,5 +1,24 @@
-"""`python -m lasthop` is the `lasthop` command."""
+"""The `lasthop` command, also as `python -m lasthop`.
 
-from lasthop.cli import main
+It handles signals before it imports anything, so that a command that is stopped while it starts ends as one that runs.
+"""
 
-main()
+from __future__ import annotations
+
+import sys
+
+from lasthop.stopping import handle_signals, status_of
+
+
+def main() -> None:
+    """Run the command line and leave the process with its exit status."""
+    handle_signals()
+    try:
+        from lasthop.cli import main as run
+    except KeyboardInterrupt as stop:
+        sys.exit(status_of(stop))
+    run()
+
+
+if __name__ == "__main__":
+    main()

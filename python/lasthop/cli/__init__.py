@@ -7,16 +7,15 @@ a command computes goes to standard output; progress, warnings and errors go to 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from types import FrameType
 
 import click
 
 from lasthop.errors import LasthopError
 from lasthop.extras import remedy_of
+from lasthop.stopping import handle_signals, status_of
 from lasthop.system import has_real_time, print_unicode
 
 _GROUPS = {
@@ -79,14 +78,6 @@ _EXTRAS = {
     **dict.fromkeys(("fastapi", "markdown_it", "pydantic", "starlette", "tomlkit", "uvicorn"), "serve"),
 }
 """Modules that only some commands load, and the extra of the wheel that has them."""
-
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
-"""Exit statuses of a command that a signal stopped, as shells report them."""
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM arrived. It is a KeyboardInterrupt so that the same code cleans up as after Ctrl-C."""
 
 
 class _Commands(click.Group):
@@ -155,13 +146,9 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
-    signal.signal(signal.SIGTERM, _terminate)
+    handle_signals()
     print_unicode()
     sys.exit(_status_of(lambda: cli.main(arguments, prog_name="lasthop", standalone_mode=False)))
-
-
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    raise _Terminated
 
 
 def _status_of(command: Callable[[], object]) -> int:
@@ -175,7 +162,7 @@ def _status_of(command: Callable[[], object]) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt) as stop:
         _complain("stopped")
-        return TERMINATED if isinstance(stop.__cause__ or stop, _Terminated) else INTERRUPTED
+        return status_of(stop)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in _EXTRAS:

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use live::LiveError;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -14,21 +15,45 @@ use crate::callbacks::check_in;
 use crate::error::Failure;
 use crate::json::json_of;
 
+/// The first exception that Python raised in a call of a run. A signal's handler runs in whatever call of Python comes
+/// first, a line that is printed as well as a check, and `KeyboardInterrupt` is raised once.
+#[derive(Clone, Default)]
+pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    fn keep(&self, error: PyErr) {
+        self.lock().get_or_insert(error);
+    }
+
+    fn is_set(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<PyErr>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Runs `action`, which calls the given function from time to time and ends when that breaks: after a signal's handler,
-/// or `progress`, has raised.
+/// `progress`, or another call of Python with the same `raised` has raised.
 pub(crate) fn watched<T>(
     progress: Option<&Py<PyAny>>,
+    raised: &Raised,
     action: impl FnOnce(&mut dyn FnMut(Instant) -> ControlFlow<()>) -> Result<T, LiveError>,
 ) -> Watched<T> {
-    let mut raised = None;
-    let outcome = action(&mut |now| match check_in(progress, now) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            raised = Some(error);
-            ControlFlow::Break(())
+    let outcome = action(&mut |now| {
+        if raised.is_set() {
+            return ControlFlow::Break(());
+        }
+        match check_in(progress, now) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised.keep(error);
+                ControlFlow::Break(())
+            }
         }
     });
-    Watched { outcome, raised }
+    Watched { outcome, raised: raised.lock().take() }
 }
 
 /// The outcome of a watched action, and the exception that ended it, if one did.
@@ -62,16 +87,21 @@ impl<T> Watched<T> {
 }
 
 /// A function that passes lines of text to Python.
-pub(crate) fn lines_to(callback: &Py<PyAny>) -> impl FnMut(&str) {
-    |line| Python::attach(|py| drop(callback.call1(py, (line,))))
+pub(crate) fn lines_to(callback: &Py<PyAny>, raised: &Raised) -> impl FnMut(&str) {
+    |line| call(callback, line, raised)
 }
 
 /// A function that passes values to Python as JSON.
-pub(crate) fn json_to<T: Serialize>(callback: &Py<PyAny>) -> impl FnMut(&T) {
-    |value| {
-        let text = json_of(value);
-        Python::attach(|py| drop(callback.call1(py, (text,))));
-    }
+pub(crate) fn json_to<T: Serialize>(callback: &Py<PyAny>, raised: &Raised) -> impl FnMut(&T) {
+    |value| call(callback, &json_of(value), raised)
+}
+
+fn call(callback: &Py<PyAny>, text: &str, raised: &Raised) {
+    Python::attach(|py| {
+        if let Err(error) = callback.call1(py, (text,)) {
+            raised.keep(error);
+        }
+    });
 }
 
 /// A function that gives Python a stream's descriptor, which Python owns from then on. An exception there is printed,

@@ -7,7 +7,7 @@ use live::{FetchOptions, FetchOutcome};
 use pyo3::prelude::*;
 use scenario::Resolved;
 
-use super::callbacks::{lines_to, stream_to, watched};
+use super::callbacks::{Raised, lines_to, stream_to, watched};
 use crate::error::Failure;
 use crate::json::json_of;
 use crate::run::Run;
@@ -38,8 +38,9 @@ pub(crate) fn fetch(
     });
     let profile = profile_of(&resolved, "client")?;
     let spec = resolved.to_spec()?;
+    let raised = Raised::default();
     let ended = py.detach(|| {
-        watched(Some(&progress), |check| {
+        watched(Some(&progress), &raised, |check| {
             let options = FetchOptions {
                 server,
                 port,
@@ -47,7 +48,7 @@ pub(crate) fn fetch(
                 outside: outside.into_iter().map(Into::into).collect(),
                 name,
                 conversation: Box::new(stream_to(talk)),
-                announce: &mut lines_to(&announce),
+                announce: &mut lines_to(&announce, &raised),
                 progress: Some(check),
             };
             live::fetch(&spec, options)

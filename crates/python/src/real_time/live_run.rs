@@ -9,7 +9,7 @@ use scenario::{Resolved, Search};
 use sim::Spec;
 use units::NodeId;
 
-use super::callbacks::{json_to, watched as checked};
+use super::callbacks::{Raised, json_to, watched as checked};
 use crate::error::Failure;
 use crate::json::json_of;
 use crate::run::Run;
@@ -50,9 +50,10 @@ pub(crate) fn run_live(
     let (command, output) = command;
     let machines = machines_of(&spec, machines, streams, resolved_json)?;
     let (named, show) = watched.map(reload_of).unzip();
-    let mut show = show.as_ref().map(json_to::<RunState>);
+    let raised = Raised::default();
+    let mut show = show.as_ref().map(|show| json_to::<RunState>(show, &raised));
     let ended = py.detach(|| {
-        checked(progress.as_ref(), |check| {
+        checked(progress.as_ref(), &raised, |check| {
             let watch = named.zip(show.as_mut());
             let options = Options {
                 watch: watch.map(|((name, reload), show)| Watch { name, reload, show }),

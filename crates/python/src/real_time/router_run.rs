@@ -6,7 +6,7 @@ use live::{RouterOptions, RouterState};
 use pyo3::prelude::*;
 use scenario::Search;
 
-use super::callbacks::{json_to, lines_to, watched};
+use super::callbacks::{Raised, json_to, lines_to, watched};
 use crate::error::Failure;
 use crate::json::json_of;
 
@@ -36,14 +36,15 @@ pub(crate) fn router(
         loaded.and_then(|resolved| resolved.to_spec()).map_err(|error| error.to_string())
     };
     let reload = Box::new(reload);
+    let raised = Raised::default();
     let ended = py.detach(|| {
-        watched(None, |check| {
+        watched(None, &raised, |check| {
             let options = RouterOptions {
                 name,
                 between,
                 reload,
-                announce: &mut lines_to(&announce),
-                show: &mut json_to::<RouterState>(&show),
+                announce: &mut lines_to(&announce, &raised),
+                show: &mut json_to::<RouterState>(&show, &raised),
                 progress: check,
             };
             live::router(&spec, options)

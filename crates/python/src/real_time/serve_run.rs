@@ -7,7 +7,7 @@ use live::{ConnectionSummary, ServeOptions, ServeOutcome};
 use pyo3::prelude::*;
 use scenario::Resolved;
 
-use super::callbacks::{json_to, lines_to, stream_to, watched};
+use super::callbacks::{Raised, json_to, lines_to, stream_to, watched};
 use super::fetch_run::profile_of;
 use crate::error::Failure;
 use crate::json::json_of;
@@ -38,8 +38,9 @@ pub(crate) fn serve(
     let resolved = resolved.collect::<Result<Vec<_>, _>>()?;
     let profiles = resolved.iter().map(|one| profile_of(one, "server")).collect::<Result<_, _>>()?;
     let spec = resolved[0].to_spec()?;
+    let raised = Raised::default();
     let ended = py.detach(|| {
-        watched(None, |check| {
+        watched(None, &raised, |check| {
             let options = ServeOptions {
                 port,
                 bind: Ipv4Addr::from(bind),
@@ -48,8 +49,8 @@ pub(crate) fn serve(
                 command: command.into_iter().map(Into::into).collect(),
                 name,
                 answer: Arc::new(stream_to(answer)),
-                announce: &mut lines_to(&announce),
-                tell: &mut json_to::<ConnectionSummary>(&tell),
+                announce: &mut lines_to(&announce, &raised),
+                tell: &mut json_to::<ConnectionSummary>(&tell, &raised),
                 progress: check,
             };
             live::serve(&spec, options)

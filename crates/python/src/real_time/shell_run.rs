@@ -4,7 +4,7 @@ use live::ShellOptions;
 use pyo3::prelude::*;
 use scenario::Resolved;
 
-use super::callbacks::{lines_to, watched};
+use super::callbacks::{Raised, lines_to, watched};
 use crate::error::Failure;
 
 /// Runs a program behind the links of a resolved scenario with two hosts, the outside and the inside, and returns its
@@ -22,13 +22,14 @@ pub(crate) fn shell(
     announce: Py<PyAny>,
 ) -> Result<i32, Failure> {
     let spec = Resolved::from_json(resolved_json)?.to_spec()?;
+    let raised = Raised::default();
     py.detach(|| {
-        let ended = watched(None, |check| {
+        let ended = watched(None, &raised, |check| {
             let options = ShellOptions {
                 command: command.into_iter().map(Into::into).collect(),
                 outside: outside.into_iter().map(Into::into).collect(),
                 name,
-                announce: &mut lines_to(&announce),
+                announce: &mut lines_to(&announce, &raised),
                 progress: Some(check),
             };
             live::shell(&spec, options)
