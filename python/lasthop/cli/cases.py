@@ -10,7 +10,7 @@ import click
 
 from lasthop.cli.console import remark
 from lasthop.errors import InputError
-from lasthop.results.folder import results_in
+from lasthop.results.folder import has_cases, results_in
 
 MOST_AT_ONCE: Final = 8
 """Cases that a page of several results shows if none is chosen."""
@@ -38,10 +38,10 @@ def runs_of(result: Path, cases: Sequence[str], *, most: int = MOST_AT_ONCE) -> 
 
     A case of which there is no run yet is run. Raises InputError if there is no such case, or `result` has none.
     """
-    from lasthop.experiments.cases import cases_in, chosen, has_cases, listed, run_case
-
     if not has_cases(result):
         return _among(results_in(result), result, cases, most)
+    from lasthop.experiments.cases import cases_in, chosen, listed, run_case
+
     every = cases_in(result)
     wanted = [chosen(result, case) for case in cases] or every[:most]
     if not cases and len(every) > most:

@@ -93,6 +93,7 @@ def _compare_packets(results: Sequence[Path], as_json: bool) -> None:
 
 
 def _draw(results: Sequence[Path], found: Comparison, out: Path) -> None:
+    from lasthop.cli import quick_matplotlib  # noqa: F401 - before matplotlib is imported
     from lasthop.errors import InputError
     from lasthop.plots.output import save
     from lasthop.plots.overlay import draw_overlay

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from lasthop.cli import quick_matplotlib  # noqa: F401 - before matplotlib is imported
 from lasthop.cli.cases import CASE, one_run
 from lasthop.cli.console import a_number, remark
 from lasthop.plots import FORMATS, KINDS, View, draw, kind_of, save

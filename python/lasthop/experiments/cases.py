@@ -15,10 +15,9 @@ from typing import Any, Final
 
 from lasthop import _native
 from lasthop.errors import InputError
-from lasthop.experiments.sweeps import INDEX_FILE as SWEEP_FILE
 from lasthop.experiments.sweeps import read_sweep_index
 from lasthop.results import open_run
-from lasthop.results.folder import CASES_FOLDER, STUDY_FILE, whole_folder
+from lasthop.results.folder import CASES_FOLDER, STUDY_FILE, SWEEP_FILE, whole_folder
 from lasthop.results.run import write_index
 from lasthop.study import load_study
 
@@ -38,11 +37,6 @@ class StoredCase:
         """Return the resolved scenario under a seed; None for its own."""
         specification: dict[str, Any] = json.loads(self.scenario)
         return specification if seed is None else {**specification, "seed": seed}
-
-
-def has_cases(folder: Path) -> bool:
-    """Whether a folder is that of a sweep or of a finished study, and not that of a run."""
-    return (folder / SWEEP_FILE).is_file() or (folder / STUDY_FILE).is_file()
 
 
 def cases_in(folder: Path) -> list[StoredCase]:

@@ -92,6 +92,11 @@ def results_in(path: Path) -> list[Path]:
     return ([] if (path / INDEX_FILE).is_file() else _below(path)) or [path]
 
 
+def has_cases(path: Path) -> bool:
+    """Whether a folder is that of a sweep or of a finished study, and not that of a run."""
+    return (path / SWEEP_FILE).is_file() or (path / STUDY_FILE).is_file()
+
+
 def _below(path: Path) -> list[Path]:
     """Return the results directly below a folder, by name."""
     return sorted(index.parent for index in path.glob(f"*/{INDEX_FILE}") if not index.parent.name.startswith("."))
