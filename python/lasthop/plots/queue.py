@@ -147,8 +147,9 @@ def _draw_drops(axes: Axes, time: Floats, height: Floats, span: Span) -> None:
 
 
 def _draw_summary(axes: Axes, time: Floats, length: Floats, span: Span) -> None:
-    """The mean and the longest of each short time, where single changes would run into one another."""
+    """The mean and the longest of each short time up to the last change: single changes would run into one another."""
     edges = round_edges(span, SHORT_TIMES)
+    edges = edges[: max(int(np.searchsorted(edges, time[-1])), 1) + 1]
     mean, longest = mean_and_longest(time, length, edges)
     short = style.seconds_in_words(float(edges[1] - edges[0]))
     axes.stairs(longest, edges, fill=True, color=style.CYAN, alpha=0.35, label=f"longest in {short}")

@@ -98,7 +98,7 @@ def _draw_panel(
     for place, group in enumerate(by_colour):
         values = (*group, *column)
         cases = [case for case in found.cases if case.values[1:] == values]
-        words = ", ".join(group)
+        words = ", ".join(map(_plain, group))
         _draw_group(axes, found.axes[0], cases, key, place, len(by_colour), words)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10]))
     axes.grid(axis="y")
@@ -131,14 +131,22 @@ def _draw_group(axes: Axes, axis: Axis, cases: list[Case], key: str, place: int,
 def _set_bottom(axes: Axes, axis: Axis, columns: int) -> None:
     aslant = sum(map(len, axis.values)) * columns > 4 * LONG
     axes.set_xticks(
-        range(len(axis.values)), axis.values, rotation=25 if aslant else 0, ha="right" if aslant else "center"
+        range(len(axis.values)),
+        [_plain(value) for value in axis.values],
+        rotation=25 if aslant else 0,
+        ha="right" if aslant else "center",
     )
     axes.set_xlim(-0.5, len(axis.values) - 0.5)
     axes.set_xlabel(_capital(key_in_words(axis.path)))
 
 
 def _values_in_words(axes: Sequence[Axis], values: Sequence[str]) -> str:
-    return ", ".join(f"{key_in_words(axis.path)}: {value}" for axis, value in zip(axes, values, strict=False))
+    return ", ".join(f"{key_in_words(axis.path)}: {_plain(value)}" for axis, value in zip(axes, values, strict=False))
+
+
+def _plain(value: str) -> str:
+    """A value as it reads, without the quotes of a text in TOML."""
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
 
 
 def _title(found: Sweep) -> str:
