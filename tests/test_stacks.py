@@ -83,6 +83,43 @@ def test_web_pages_come_over_quic_and_over_tcp(lasthop: Lasthop) -> None:
     assert pages(quic) == pages(quic), "a run repeats"
 
 
+def test_pages_and_their_objects_come_by_http3(lasthop: Lasthop) -> None:
+    def flows(connection: str) -> Any:
+        web = f'flows.user.workload.web={{ connection = "{connection}", objects = 4, object_size = "5 kB" }}'
+        return lasthop("run", "web-quic", "--set", web, "--set", "stop=60 s", "--json").json["flows"]
+
+    http3 = flows("http3")
+    assert all(flow["connections"] == 1 and flow["transfers"] >= 10 for flow in http3)
+    assert all(flow["connections"] > 10 for flow in flows("new"))
+    assert http3 == flows("http3"), "a run repeats"
+
+
+def test_http3_over_tcp_is_refused_with_what_to_write_instead(lasthop: Lasthop) -> None:
+    refused = lasthop("run", "web-users", "--set", "flows.user.workload.web.connection=http3")
+    assert refused.status == 2
+    assert "flows.0.workload" in refused.err and 'connection = "persistent"' in refused.err
+
+
+def test_a_phone_that_migrates_keeps_its_download_and_its_story_tells_it(lasthop: Lasthop, tmp_path: Path) -> None:
+    out = tmp_path / "migration"
+    assert lasthop("run", "quic-migration", "--out", str(out)).status == 0
+    flow = only_flow(library.open_run(out).summary)
+    assert (flow["completed"], flow["connections"]) == (True, 1)
+    told = lasthop("explain", str(out))
+    assert "the peer continues from another address" in told.out, told.err
+    lost = lasthop("run", "quic-migration", "--set", "hosts.phone.migrate.at=59 s", "--json")
+    assert not only_flow(lost.json)["completed"]
+
+
+def test_only_a_host_with_quinn_migrates_and_only_in_virtual_time(lasthop: Lasthop) -> None:
+    tcp = lasthop("run", "quickstart", "--set", 'hosts.mobile.migrate={ at = "1 s", to = "10.7.7.7" }')
+    assert tcp.status == 2
+    assert "hosts.mobile.migrate" in tcp.err and 'stack = "quinn"' in tcp.err
+    live = lasthop("live", "quic-migration")
+    assert live.status == 2
+    assert "in virtual time only" in live.err
+
+
 def test_the_stacks_are_listed(lasthop: Lasthop) -> None:
     listed = lasthop("list", "stacks", "--json").json["stacks"]
     assert [entry["name"] for entry in listed] == ["lasthop", "kernel", "smoltcp", "quinn", "program"]

@@ -28,7 +28,7 @@ from lasthop.results import open_run
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "target/browser"
 CORE = PAGE / "lasthop.wasm"
-OTHERS = {"netem", "trace", "quic-gprs", "web-quic"}
+OTHERS = {"netem", "trace", "quic-gprs", "quic-migration", "web-quic"}
 """Scenarios that read a file beside theirs, or have quinn."""
 LONG = {"hsdpa-cell", "live-cell", "moving-users", "link-5g-mmwave", "three-cubic", "web-users"}
 SCENARIOS = sorted({path.stem for path in (ROOT / "scenarios").glob("*.toml")} - OTHERS - LONG)[::2]

@@ -97,12 +97,28 @@ pub struct Host {
     /// Its settings of quinn, where the file has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quinn: Option<QuinnSettings>,
+    /// The change of its address, where the file has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migrate: Option<Migrate>,
     /// Its machine in a live run, where the file names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Machine>,
     /// Settings of its network namespace in a live run, from keys of its TCP (see [`crate::KernelKeys`]).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctl: BTreeMap<String, String>,
+}
+
+/// A change of a host's address.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Migrate {
+    /// The time.
+    pub at: Duration,
+    /// The new address.
+    pub address: Ipv4Addr,
+    /// The link over which packets from and to it go, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
 }
 
 /// One link.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cell::layout::Point;
-use stacks::Assignment;
-use units::{Duration, LinkId, NodeId};
+use stacks::{Assignment, Migration};
+use units::{Duration, Instant, LinkId, NodeId};
 
 use sim::{
     Amount, CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec,
@@ -15,7 +15,7 @@ use sim::{
 use crate::error::InputError;
 use crate::file::Table;
 use crate::resolve::tcp_config;
-use crate::resolved::{Cell, Flow, Host, Resolved, Window};
+use crate::resolved::{Cell, Flow, Host, Migrate, Resolved, Window};
 
 impl Resolved {
     /// The specification that `sim::World` runs.
@@ -50,10 +50,17 @@ impl Resolved {
         let mut assignment = Assignment::default();
         for (node, host) in (0..).map(NodeId::new).zip(&self.hosts) {
             if let Some(stack) = host.stack {
-                assignment.set(node, stack.id().with_quinn(host.quinn.unwrap_or_default()));
+                let stack = stack.id().with_quinn(host.quinn.unwrap_or_default());
+                assignment.set(node, stack.with_migration(self.migration(host)));
             }
         }
         assignment
+    }
+
+    fn migration(&self, host: &Host) -> Option<Migration> {
+        let Migrate { at, address, link } = host.migrate.as_ref()?;
+        let place = |name: &String| self.links.iter().position(|link| link.name == *name).map(LinkId::new);
+        Some(Migration { at: Instant::START + *at, address: *address, link: link.as_ref().and_then(place) })
     }
 
     fn cell(&self, cell: &Cell) -> Result<CellSpec, InputError> {

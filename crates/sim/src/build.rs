@@ -14,7 +14,7 @@ use crate::directed_link::{DirectedLink, has_flow_control};
 use crate::engine::Engine;
 use crate::external::Gateway;
 use crate::flow::Flow;
-use crate::ids::{ConnectionId, DirectionId, FlowId, Heading, Id, IdVec, NodeId, PerSide};
+use crate::ids::{ConnectionId, DirectionId, FlowId, Heading, Id, IdVec, LinkId, NodeId, PerSide};
 use crate::measure::{LinkMeter, Sampler};
 use crate::packet::{IPV4_HEADER_LEN, IpHeader, PacketPool};
 use crate::ports::PortAllocator;
@@ -186,6 +186,31 @@ fn gateway(spec: &Spec, cells: &Cells, routes: &mut Routes) -> Gateway {
         }
     }
     gateway
+}
+
+/// Gives an external node a second address: over the routes of its first one, or over one link of its own.
+pub(crate) fn add_address<R: Recorder>(
+    engine: &mut Engine<R>,
+    spec: &Spec,
+    (node, address): (NodeId, Ipv4Addr),
+    link: Option<LinkId>,
+) {
+    let Some(link) = link else { return engine.gateway.add_second(node, address, node) };
+    let (spec, apart) = spec.with_link_apart(node, link);
+    let graph = Graph::new(&spec.nodes, &spec.links);
+    // Second addresses have places after those of all nodes.
+    let place = NodeId::from_index(apart.index() + engine.gateway.seconds());
+    let here = graph.tree(apart);
+    for (peer, _) in spec.nodes.iter().take(apart.index()).enumerate().filter_map(external) {
+        let ways = [(place, peer, graph.tree(peer).path_from(apart)), (peer, place, here.path_from(peer))];
+        for (from, to, path) in ways {
+            if let Some(path) = path.filter(|path| !path.is_empty()) {
+                let first_hop = engine.routes.add(engine.cells.hops(&path));
+                engine.gateway.add_route(from, to, first_hop);
+            }
+        }
+    }
+    engine.gateway.add_second(node, address, place);
 }
 
 fn external((index, node): (usize, &NodeSpec)) -> Option<(NodeId, Ipv4Addr)> {

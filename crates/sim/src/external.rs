@@ -86,6 +86,8 @@ pub struct ObservedConnection {
 #[derive(Debug, Default)]
 pub(crate) struct Gateway {
     addresses: BTreeMap<Ipv4Addr, NodeId>,
+    /// Second addresses of nodes.
+    second: BTreeMap<Ipv4Addr, At>,
     routes: BTreeMap<(NodeId, NodeId), NextHop>,
     outbox: VecDeque<(NodeId, ExternalPacket)>,
     events: VecDeque<ExternalEvent>,
@@ -93,6 +95,14 @@ pub(crate) struct Gateway {
     series: u32,
     born: BTreeMap<NodeId, u64>,
     pub(crate) unroutable: u64,
+}
+
+/// Where packets of an address enter and leave: its node, and the place of the routes that they take. That of a second
+/// address may be a place of its own.
+#[derive(Clone, Copy, Debug)]
+struct At {
+    node: NodeId,
+    place: NodeId,
 }
 
 /// Treatment of a packet from outside by the gateway.
@@ -117,6 +127,16 @@ impl Gateway {
         self.born.insert(node, 0);
     }
 
+    /// Gives a node a second address, whose packets take the routes of a place.
+    pub(crate) fn add_second(&mut self, node: NodeId, address: Ipv4Addr, place: NodeId) {
+        self.second.insert(address, At { node, place });
+    }
+
+    /// Number of second addresses.
+    pub(crate) fn seconds(&self) -> usize {
+        self.second.len()
+    }
+
     pub(crate) fn add_route(&mut self, from: NodeId, to: NodeId, first_hop: NextHop) {
         self.routes.insert((from, to), first_hop);
     }
@@ -124,16 +144,24 @@ impl Gateway {
     /// Looks where a packet from `node` wants to go. A packet that leads nowhere (multicast, IPv6,
     /// an address that no node has) is counted and otherwise passed over, as a router would.
     pub(crate) fn admit(&mut self, node: NodeId, bytes: &[u8]) -> Option<Admitted> {
-        let Some(destination) = self.destination(bytes) else {
+        let Some((source, to)) = addresses(bytes).and_then(|[source, to]| Some((source, self.at(to)?)))
+        else {
             self.unroutable += 1;
             return None;
         };
-        self.admit_to(node, destination)
+        let from = self.second.get(&source).filter(|second| second.node == node);
+        self.admit_between(from.copied().unwrap_or(At { node, place: node }), to)
     }
 
     /// Lets a packet from `node` go to another node, whatever address it has.
     pub(crate) fn admit_to(&mut self, node: NodeId, destination: NodeId) -> Option<Admitted> {
-        let Some(&first_hop) = self.routes.get(&(node, destination)) else {
+        let at = |node| At { node, place: node };
+        self.admit_between(at(node), at(destination))
+    }
+
+    fn admit_between(&mut self, from: At, to: At) -> Option<Admitted> {
+        let (node, destination) = (from.node, to.node);
+        let Some(&first_hop) = self.routes.get(&(from.place, to.place)) else {
             self.unroutable += 1;
             return None;
         };
@@ -143,9 +171,10 @@ impl Gateway {
         Some(Admitted { id: PacketId::in_series(series, *born), first_hop, destination })
     }
 
-    fn destination(&self, bytes: &[u8]) -> Option<NodeId> {
-        let wire::ip::Header::V4(header) = wire::ip::decode(bytes).ok()?.header else { return None };
-        self.addresses.get(&header.destination).copied()
+    /// The node with an address, first or second.
+    fn at(&self, address: Ipv4Addr) -> Option<At> {
+        let first = self.addresses.get(&address).map(|node| At { node: *node, place: *node });
+        first.or_else(|| self.second.get(&address).copied())
     }
 
     pub(crate) fn deliver(&mut self, node: NodeId, mut packet: ExternalPacket, corrupted: bool) {
@@ -170,4 +199,10 @@ impl Gateway {
     pub(crate) fn poll(&mut self) -> Option<(NodeId, ExternalPacket)> {
         self.outbox.pop_front()
     }
+}
+
+/// The source and the destination of an IPv4 packet.
+fn addresses(packet: &[u8]) -> Option<[Ipv4Addr; 2]> {
+    let wire::ip::Header::V4(header) = wire::ip::decode(packet).ok()?.header else { return None };
+    Some([header.source, header.destination])
 }

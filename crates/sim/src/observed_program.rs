@@ -99,7 +99,8 @@ mod tests {
             port: 1,
             budget,
             feedback: false,
-            streams: false,
+            opener: Side::From,
+            multiplexing: None,
             voice: None,
             playback: None,
         };
@@ -121,7 +122,8 @@ mod tests {
             port: 1,
             budget: None,
             feedback: false,
-            streams: false,
+            opener: Side::From,
+            multiplexing: None,
             voice: None,
             playback: None,
         };

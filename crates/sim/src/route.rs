@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::ids::{CellUserId, DirectionId, Heading, Id, IdVec, LinkId, NodeId};
-use crate::spec::{LinkSpec, NodeKind, NodeSpec};
+use crate::spec::{LinkSpec, NodeKind, NodeSpec, Spec};
 
 /// The hops of all routes, one route after the other, each closed by [`Hop::End`].
 #[derive(Debug, Default)]
@@ -61,6 +61,15 @@ pub(crate) struct Graph {
     forwards: IdVec<NodeId, bool>,
     /// For each node its links in the order of declaration: the direction that leaves it, and where to.
     leaving: IdVec<NodeId, Vec<(DirectionId, NodeId)>>,
+}
+
+impl Spec {
+    /// The links that packets from one node to another cross, if there is a way.
+    #[must_use]
+    pub fn route(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        let path = Graph::new(&self.nodes, &self.links).tree(to).path_from(from)?;
+        Some(path.into_iter().map(DirectionId::link).collect())
+    }
 }
 
 /// The routes to one destination from everywhere.

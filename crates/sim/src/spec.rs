@@ -191,6 +191,17 @@ impl Spec {
     pub fn link(&self, link: LinkId) -> &LinkSpec {
         &self.links[link.index()]
     }
+
+    /// The specification in which a link of a node ends at a node of its own; and that node.
+    #[must_use]
+    pub fn with_link_apart(&self, node: NodeId, link: LinkId) -> (Self, NodeId) {
+        let (mut spec, apart) = (self.clone(), NodeId::new(self.nodes.len()));
+        let name = format!("{} at {}", self.node(node).name, self.link(link).name);
+        spec.nodes.push(NodeSpec { name, kind: self.node(node).kind });
+        let ends = spec.links[link.index()].ends.iter_mut();
+        ends.filter(|end| **end == node).for_each(|end| *end = apart);
+        (spec, apart)
+    }
 }
 
 impl FlowSpec {

@@ -1,5 +1,7 @@
 //! The world: what a driver sees of a run.
 
+use std::net::Ipv4Addr;
+
 use units::{Duration, Instant, PacketId, Streams};
 use wire::offload::RawPacket;
 
@@ -131,6 +133,13 @@ impl World {
             let id = engine.inject(now, node, bytes);
             engine.failure().map(|()| id)
         })
+    }
+
+    /// Gives an external node a second address, whose packets take the routes of the first one, or a link of the node
+    /// and no other of its links.
+    pub fn add_address(&mut self, node: NodeId, address: Ipv4Addr, link: Option<LinkId>) {
+        let spec = &self.spec;
+        each!(&mut self.engine, engine => build::add_address(engine, spec, (node, address), link));
     }
 
     /// An external node sends a packet to another at `now`, whatever address the packet has: what leads on from there

@@ -1,7 +1,7 @@
 //! The packets captured at each host, and the flows' statistics from them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use sim::{ExternalEvent, ExternalFate, ExternalPacket, FlowSpec, FlowSummary, MilestoneSummary, Spec};
 use trace::capture::Capture;
@@ -9,7 +9,7 @@ use trace::flow::{Flow, HalfConnection, Side};
 use units::{Bytes, FlowId, Instant, PacketId};
 use wire::{Parsed, Transport};
 
-use crate::addresses::{original_port, rebound_port};
+use crate::addresses::original_port;
 use crate::passed::PassedPackets;
 
 /// One capture for each host, in the order of the hosts.
@@ -19,9 +19,11 @@ pub struct HostCaptures {
     /// Datagrams that were lost on their way between two ends, from the first to the second.
     lost_datagrams: BTreeMap<[SocketAddrV4; 2], u64>,
     passed: PassedPackets,
-    /// The ends of connections that have continued from another port, as they were opened: that port's, then the
-    /// peer's.
-    rebound: BTreeSet<[SocketAddrV4; 2]>,
+    /// The first addresses of hosts with a second one, by that.
+    first_addresses: BTreeMap<Ipv4Addr, Ipv4Addr>,
+    /// The ends from which connections have continued, by those with which they were opened: that which continues, then
+    /// its peer's.
+    continued: BTreeMap<[SocketAddrV4; 2], BTreeSet<[SocketAddrV4; 2]>>,
 }
 
 impl HostCaptures {
@@ -32,7 +34,8 @@ impl HostCaptures {
             captures: vec![Capture::new(); hosts],
             lost_datagrams: BTreeMap::new(),
             passed: PassedPackets::default(),
-            rebound: BTreeSet::new(),
+            first_addresses: BTreeMap::new(),
+            continued: BTreeMap::new(),
         }
     }
 
@@ -45,17 +48,28 @@ impl HostCaptures {
         milestones.sort();
         milestones.dedup();
         let captures = vec![Capture::with_milestones(milestones); hosts];
-        let passed = PassedPackets::new(spec, flows);
-        Self { captures, lost_datagrams: BTreeMap::new(), passed, rebound: BTreeSet::new() }
+        Self { captures, passed: PassedPackets::new(spec, flows), ..Self::without_flows(0) }
+    }
+
+    /// The same, of hosts with second addresses: packets from and to those count as of the first ones.
+    #[must_use]
+    pub(crate) fn with_first_addresses(self, first_addresses: BTreeMap<Ipv4Addr, Ipv4Addr>) -> Self {
+        Self { first_addresses, ..self }
     }
 
     /// Captures a packet that a host sent, or its headers alone.
     pub fn handle_sent(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
         // A packet that is not IP concerns no flow.
         let Ok(sent) = wire::parse(packet) else { return };
-        let parsed = with_original_ports(sent.clone());
-        if parsed != sent {
-            self.rebound.extend(ends_of(&parsed));
+        let parsed = self.as_opened(sent.clone());
+        if parsed != sent
+            && let (Some(opened), Some(present)) = (ends_of(&parsed), ends_of(&sent))
+        {
+            // Of a connection, the end that continues sends from another place; what its peer sends only goes there.
+            let is_of_peer = opened[0] == present[0];
+            let from_mover =
+                |[one, other]: [SocketAddrV4; 2]| if is_of_peer { [other, one] } else { [one, other] };
+            self.continued.entry(from_mover(opened)).or_default().insert(from_mover(present));
         }
         self.passed.on_sent(&parsed, packet.len() + parsed.missing as usize);
         self.captures[host].handle_parsed(now, id, &parsed);
@@ -63,7 +77,8 @@ impl HostCaptures {
 
     /// Captures a packet that a host received.
     pub fn handle_received(&mut self, now: Instant, host: usize, packet: &ExternalPacket) {
-        let Ok(parsed) = wire::parse(&packet.bytes.to_headers()).map(with_original_ports) else { return };
+        let Ok(parsed) = wire::parse(&packet.bytes.to_headers()) else { return };
+        let parsed = self.as_opened(parsed);
         self.passed.on_received(&parsed, now.saturating_since(packet.sent));
         self.captures[host].handle_parsed(now, packet.id, &parsed);
     }
@@ -77,7 +92,8 @@ impl HostCaptures {
     /// host that it was sent to.
     pub fn handle_event(&mut self, event: &ExternalEvent) {
         if matches!(event.fate, ExternalFate::Lost { .. })
-            && let Some(ends) = datagram_ends(&event.bytes)
+            && let Ok(lost) = wire::parse(&event.bytes)
+            && let Some(ends) = ends_of(&self.as_opened(lost))
         {
             *self.lost_datagrams.entry(ends).or_default() += 1;
         }
@@ -111,13 +127,12 @@ impl HostCaptures {
         self.captures[host].flows().iter().rev().find_map(|flow| Some((flow, side(flow)?)))
     }
 
-    /// Returns the other ends that packets of a connection have had, which continued from another port.
-    #[must_use]
-    pub fn rebound(&self, ends: [SocketAddrV4; 2]) -> Option<[SocketAddrV4; 2]> {
+    /// Returns the other ends that packets of a connection have had, which continued from another port or address.
+    pub(crate) fn continued(&self, ends: [SocketAddrV4; 2]) -> impl Iterator<Item = [SocketAddrV4; 2]> {
         let [from, to] = ends;
-        let rebound = |end: SocketAddrV4| SocketAddrV4::new(*end.ip(), rebound_port(end.port()));
-        let by_from = self.rebound.contains(&ends).then(|| [rebound(from), to]);
-        by_from.or_else(|| self.rebound.contains(&[to, from]).then(|| [from, rebound(to)]))
+        let by_from = self.continued.get(&ends).into_iter().flatten().copied();
+        let by_to = self.continued.get(&[to, from]).into_iter().flatten();
+        by_from.chain(by_to.map(|[to, from]| [*from, *to]))
     }
 
     /// Returns the number of datagrams from the first of two ends to the second that were lost.
@@ -125,22 +140,23 @@ impl HostCaptures {
     pub fn lost_datagrams(&self, ends: [SocketAddrV4; 2]) -> u64 {
         self.lost_datagrams.get(&ends).copied().unwrap_or(0)
     }
-}
 
-/// A packet of a connection that continues from another port, as one from its first port.
-fn with_original_ports(mut parsed: Parsed) -> Parsed {
-    if let Transport::Udp(datagram) = &mut parsed.transport {
-        datagram.source_port = original_port(datagram.source_port);
-        datagram.destination_port = original_port(datagram.destination_port);
+    /// A packet of a connection that continues from another port or address, as one from its first.
+    fn as_opened(&self, mut parsed: Parsed) -> Parsed {
+        if let Transport::Udp(datagram) = &mut parsed.transport {
+            datagram.source_port = original_port(datagram.source_port);
+            datagram.destination_port = original_port(datagram.destination_port);
+            if let wire::ip::Header::V4(header) = &mut parsed.header {
+                for address in [&mut header.source, &mut header.destination] {
+                    *address = self.first_addresses.get(address).copied().unwrap_or(*address);
+                }
+            }
+        }
+        parsed
     }
-    parsed
 }
 
 /// Returns the ends of a datagram: its source, then its destination.
-fn datagram_ends(packet: &[u8]) -> Option<[SocketAddrV4; 2]> {
-    wire::parse(packet).map(with_original_ports).ok().as_ref().and_then(ends_of)
-}
-
 fn ends_of(parsed: &Parsed) -> Option<[SocketAddrV4; 2]> {
     let (wire::ip::Header::V4(header), Transport::Udp(datagram)) = (&parsed.header, &parsed.transport) else {
         return None;
@@ -221,8 +237,6 @@ fn milestones(spec: &FlowSpec, flow: &Flow, sender: Side) -> Vec<MilestoneSummar
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use units::Seq;
     use wire::offload::{Gso, GsoKind, RawPacket, VirtioNetHeader, segments};
     use wire::{Flags, Options, Payload, Segment};

@@ -9,6 +9,7 @@ use workload::{Amount, Ends, Transport as Carrier, Workload};
 use crate::addresses::ends;
 use crate::entry::{Entry, Transport};
 use crate::host::Host;
+use crate::migration::{self, Migration};
 use crate::registry::StackId;
 use crate::stack::Setup;
 use crate::transfer::TransferEnd;
@@ -79,14 +80,64 @@ pub enum Refusal {
         /// The host that has not.
         without: String,
     },
-    /// Streams are QUIC's.
+    /// Streams and HTTP/3 are QUIC's.
     #[error(
-        "flow {flow}: its workload has several streams in one connection, which {host} cannot; give both hosts stack = \"quinn\", or its workload over = \"connections\""
+        "flow {flow}: its workload has {what}, which {host} cannot; give both hosts stack = \"quinn\", or its workload {instead}"
     )]
     Streams {
         /// The flow.
         flow: String,
+        /// What the workload wants.
+        what: &'static str,
         /// The host without QUIC.
+        host: String,
+        /// What the workload can do instead.
+        instead: &'static str,
+    },
+    /// Only connections of QUIC have an identity besides their addresses, and only the end that opened one moves it.
+    #[error(
+        "host {host} opens no connection of a flow, and servers of QUIC do not migrate (RFC 9000 §9); give it a flow with the workload parallel or web to it, or a transfer from it"
+    )]
+    OpensNone {
+        /// The host that migrates.
+        host: String,
+    },
+    /// Two hosts have one address.
+    #[error("host {host} migrates to an address that {other} has; name another one")]
+    AddressTaken {
+        /// The host that migrates.
+        host: String,
+        /// The host with the address.
+        other: String,
+    },
+    /// A path that is no new one.
+    #[error(
+        "host {host} migrates to the link {link}, which its flows cross from the beginning; name another link of the host, after it in the list of links, or an address"
+    )]
+    SameLink {
+        /// The host that migrates.
+        host: String,
+        /// The link.
+        link: String,
+    },
+    /// A path that leads nowhere.
+    #[error(
+        "host {host} migrates to the link {link}, from which no way leads to {peer}; let it end at {peer}, or at a router that reaches {peer}"
+    )]
+    NoWay {
+        /// The host that migrates.
+        host: String,
+        /// The link.
+        link: String,
+        /// The peer of a connection.
+        peer: String,
+    },
+    /// Addresses of hosts stay as they are in real time.
+    #[error(
+        "host {host} migrates during the run, which happens in virtual time only; use lasthop run, or leave migrate out"
+    )]
+    MigratesLive {
+        /// The host that migrates.
         host: String,
     },
     /// QUIC's packets do not fit.
@@ -113,6 +164,21 @@ impl Assignment {
     #[must_use]
     pub fn get(&self, node: NodeId) -> Option<StackId> {
         self.0.get(&node).copied()
+    }
+
+    /// The nodes that change their address.
+    pub(crate) fn migrations(&self) -> impl Iterator<Item = (NodeId, Migration)> {
+        self.0.iter().filter_map(|(node, stack)| Some((*node, stack.migration()?)))
+    }
+
+    /// Checks that no host changes its address.
+    ///
+    /// # Errors
+    /// If one does.
+    pub fn check_no_migration(&self, spec: &Spec) -> Result<(), Refusal> {
+        self.migrations()
+            .next()
+            .map_or(Ok(()), |(node, _)| Err(Refusal::MigratesLive { host: spec.node(node).name.clone() }))
     }
 
     /// The nodes whose stack runs in this process, with that: those that were given one. In real time all others are
@@ -144,6 +210,7 @@ impl Assignment {
             }
             None => {
                 self.check_streams(spec, StackId::LASTHOP)?;
+                migration::check(spec, self)?;
                 Ok(self.needed(spec))
             }
         }
@@ -170,6 +237,7 @@ impl Assignment {
     /// As [`Assignment::check`].
     pub fn check_all(&self, spec: &Spec) -> Result<(), Refusal> {
         self.check_streams(spec, StackId::LASTHOP)?;
+        migration::check(spec, self)?;
         let needed = self.needed(spec);
         let has_program = |node: NodeId| self.get(node) == Some(StackId::PROGRAM);
         let over_stacks = spec
@@ -184,10 +252,17 @@ impl Assignment {
     fn check_streams(&self, spec: &Spec, default: StackId) -> Result<(), Refusal> {
         let speaks_quic =
             |node: NodeId| self.get(node).unwrap_or(default).entry().member.transport == Transport::Quic;
-        let with_streams = spec.flows.iter().filter(|flow| flow.workload.service().streams);
-        let mut ends = with_streams.flat_map(|flow| [(flow, flow.from), (flow, flow.to)]);
-        ends.find(|(_, node)| !speaks_quic(*node)).map_or(Ok(()), |(flow, node)| {
-            Err(Refusal::Streams { flow: flow.name.clone(), host: spec.node(node).name.clone() })
+        let with_streams =
+            spec.flows.iter().filter_map(|flow| Some((flow, flow.workload.service().multiplexing?)));
+        let mut ends =
+            with_streams.flat_map(|(flow, wanted)| [flow.from, flow.to].map(|node| (flow, wanted, node)));
+        ends.find(|(_, _, node)| !speaks_quic(*node)).map_or(Ok(()), |(flow, wanted, node)| {
+            Err(Refusal::Streams {
+                flow: flow.name.clone(),
+                what: if wanted.http3 { "HTTP/3" } else { "several streams in one connection" },
+                host: spec.node(node).name.clone(),
+                instead: wanted.instead,
+            })
         })
     }
 
@@ -270,6 +345,11 @@ fn host(spec: &Spec, flows: &[FlowSpec], node: NodeId, stack: StackId) -> Option
         streams: Streams::new(spec.seed).below("stack").below(&spec.node(node).name),
         profile: profile.clone(),
         quinn: stack.quinn(),
+        migration: stack.migration(),
+        http3: own()
+            .filter(|(_, flow)| speaks_http3(flow))
+            .map(|(i, flow)| server_port(spec, flow, i))
+            .collect(),
         records: spec.record.tcp,
     };
     let mut host = Host::new(stack, setup);
@@ -278,6 +358,14 @@ fn host(spec: &Spec, flows: &[FlowSpec], node: NodeId, stack: StackId) -> Option
         add_end(&mut host, spec, flow, FlowId::new(index), side);
     }
     Some(host)
+}
+
+fn speaks_http3(flow: &FlowSpec) -> bool {
+    flow.workload.service().multiplexing.is_some_and(|wanted| wanted.http3)
+}
+
+fn server_port(spec: &Spec, flow: &FlowSpec, index: usize) -> u16 {
+    ends(spec, flow, FlowId::new(index))[Side::To].port()
 }
 
 /// Adds a host's end of a flow.

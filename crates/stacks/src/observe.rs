@@ -55,7 +55,7 @@ pub fn observe(
     let records = [sent, of_receiver(observer.receiver_records.to_vec())];
     let connection = ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records };
     let mut connections = vec![connection];
-    add_rebound(&mut connections, captures);
+    add_continued(&mut connections, captures);
     ObservedFlow { summary, connections, transfers: Vec::new() }
 }
 
@@ -86,7 +86,7 @@ pub fn observe_program(
     }
     let mut connections: Vec<_> =
         outcome.connections.into_iter().map(|one| observed_connection(one, captures, capture)).collect();
-    add_rebound(&mut connections, captures);
+    add_continued(&mut connections, captures);
     if connections.is_empty() {
         let ends = ends(spec, flow, id).map(SocketAddr::V4).into_array();
         let (diagnosis, records) = Default::default();
@@ -114,21 +114,26 @@ fn observed_connection(
     ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records: [from, of_receiver(to)] }
 }
 
-/// Adds the pairs of ports from which connections continued, so that their packets are the flow's.
-fn add_rebound(connections: &mut Vec<ObservedConnection>, captures: &HostCaptures) {
-    let rebound = |one: &ObservedConnection| {
-        let [SocketAddr::V4(from), SocketAddr::V4(to)] = one.ends else { return None };
-        let ends = captures.rebound([from, to])?.map(SocketAddr::V4);
-        Some(ObservedConnection { ends, diagnosis: Diagnosis::default(), records: Default::default() })
-    };
-    let rebound: Vec<_> = connections.iter().filter_map(rebound).collect();
-    connections.extend(rebound);
+/// Adds the pairs of ends from which connections continued, so that their packets are the flow's.
+fn add_continued(connections: &mut Vec<ObservedConnection>, captures: &HostCaptures) {
+    let opened = connections.iter().filter_map(|one| match one.ends {
+        [SocketAddr::V4(from), SocketAddr::V4(to)] => Some([from, to]),
+        _ => None,
+    });
+    let continued = opened.flat_map(|ends| captures.continued(ends)).map(|ends| ObservedConnection {
+        ends: ends.map(SocketAddr::V4),
+        diagnosis: Diagnosis::default(),
+        records: Default::default(),
+    });
+    let continued: Vec<_> = continued.collect();
+    connections.extend(continued);
 }
 
-/// Of a receiver's records only those of options that it fell back from: the others are the sender's, as in a World's
-/// own flows.
+/// Of a receiver's records only those of options that it fell back from, and of its migrations: the others are the
+/// sender's, as in a World's own flows.
 fn of_receiver(mut records: Vec<ObservedRecord>) -> Vec<ObservedRecord> {
-    records.retain(|observed| observed.record.event == tcp::Decision::Fallback);
+    let is_of_receiver = |event| matches!(event, tcp::Decision::Fallback | tcp::Decision::Migrate);
+    records.retain(|observed| is_of_receiver(observed.record.event));
     records
 }
 

@@ -1,14 +1,16 @@
 //! The stacks that a host can have.
 
 use crate::entry::{Entry, Member, Transport};
+use crate::migration::Migration;
 use crate::quinn_settings::QuinnSettings;
 use crate::stack::{Setup, Stack};
 
-/// The stack of a host: its place in [`ENTRIES`], and the host's settings for it.
+/// The stack of a host: its place in [`ENTRIES`], the host's settings for it, and the change of its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackId {
     place: usize,
     quinn: QuinnSettings,
+    migration: Option<Migration>,
 }
 
 /// All of them.
@@ -53,7 +55,7 @@ impl StackId {
     pub const PROGRAM: Self = Self::at(4);
 
     const fn at(place: usize) -> Self {
-        Self { place, quinn: QuinnSettings::DEFAULT }
+        Self { place, quinn: QuinnSettings::DEFAULT, migration: None }
     }
 
     /// The stack that a file calls `id`.
@@ -72,6 +74,18 @@ impl StackId {
     #[must_use]
     pub const fn quinn(self) -> QuinnSettings {
         self.quinn
+    }
+
+    /// The same stack, of a host that changes its address.
+    #[must_use]
+    pub const fn with_migration(self, migration: Option<Migration>) -> Self {
+        Self { migration, ..self }
+    }
+
+    /// The change of the host's address.
+    #[must_use]
+    pub const fn migration(self) -> Option<Migration> {
+        self.migration
     }
 
     /// Its entry.

@@ -10,6 +10,7 @@ use crate::addresses::ends;
 use crate::captures::HostCaptures;
 use crate::flows::{Assignment, Refusal, hosts};
 use crate::host::Host;
+use crate::migration::{self, Migration};
 use crate::observe::{Observer, observe, observe_program};
 use crate::program::Programs;
 use crate::registry::StackId;
@@ -50,10 +51,14 @@ impl Run {
             spec.flows.iter().cloned().partition(|flow| needed.contains_key(&flow.from));
         stacks.check(&spec, &over_stacks, StackId::LASTHOP)?;
         let hosts = hosts(&spec, &over_stacks, &needed);
-        let captures = HostCaptures::new(&spec, hosts.len(), &over_stacks);
+        let captures = HostCaptures::new(&spec, hosts.len(), &over_stacks)
+            .with_first_addresses(migration::first_addresses(&spec, stacks));
         let ports = Arc::new(ClientPorts::after(over_stacks.len()));
         let programs = Programs::new(&spec, &over_stacks, &needed, &|_| true, &ports);
-        let world = World::new(with_external_nodes(&spec, own, &hosts))?;
+        let mut world = World::new(with_external_nodes(&spec, own, &hosts))?;
+        for (node, Migration { address, link, .. }) in stacks.migrations() {
+            world.add_address(node, address, link);
+        }
         let order = spec.flows.iter().map(|flow| flow.name.clone()).collect();
         Ok(Self(Inner::Stacks(Box::new(WithStacks {
             world,

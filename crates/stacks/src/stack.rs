@@ -9,6 +9,7 @@ use units::{Bytes, FlowId, Instant, Streams};
 use wire::Payload;
 use workload::{Counters, Ends, ObservedRecord};
 
+use crate::migration::Migration;
 use crate::quinn_settings::QuinnSettings;
 
 /// A network stack of one host, without input or output.
@@ -171,6 +172,10 @@ pub struct Setup {
     pub profile: Arc<tcp::Config>,
     /// The host's settings of quinn, for that stack.
     pub quinn: QuinnSettings,
+    /// The change of the host's address, for that stack.
+    pub migration: Option<Migration>,
+    /// The ports of servers that speak HTTP/3, for that stack.
+    pub http3: BTreeSet<u16>,
     /// Whether [`Stack::take_records`] is called.
     pub records: bool,
 }

@@ -4,7 +4,7 @@
 //! `live` gives it a device and joins its streams to programs: `lasthop fetch` opens connections, `lasthop serve-file`
 //! accepts them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
@@ -245,6 +245,8 @@ impl StreamHost {
             streams: self.streams.below(&self.next.to_string()),
             profile: Arc::clone(profile),
             quinn: QuinnSettings::DEFAULT,
+            migration: None,
+            http3: BTreeSet::new(),
             records: self.records,
         })
     }

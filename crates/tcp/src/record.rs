@@ -112,13 +112,15 @@ pub enum Decision {
     Inherit,
     /// The handshake is done.
     Established,
+    /// The connection continues from another address (RFC 9000 §9).
+    Migrate,
     /// The peer does not understand what the profile asks for.
     Fallback,
 }
 
 impl Decision {
     /// All of them, in the order of the enumeration.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Ack,
         Self::DuplicateAck,
         Self::Retransmit,
@@ -133,6 +135,7 @@ impl Decision {
         Self::Mark,
         Self::Inherit,
         Self::Established,
+        Self::Migrate,
         Self::Fallback,
     ];
 
@@ -154,6 +157,7 @@ impl Decision {
             Self::Mark => "mark",
             Self::Inherit => "inherit",
             Self::Established => "established",
+            Self::Migrate => "migrate",
             Self::Fallback => "fallback",
         }
     }

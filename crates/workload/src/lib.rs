@@ -40,4 +40,4 @@ pub use program::{Command, Program, SocketCall, SocketEvent, SocketId, Transfer}
 pub use runner::{Runner, RunnerSetup};
 pub use voice::Voice;
 pub use workloads::bulk::Amount;
-pub use workloads::{Application, Service, Transport, Workload, entries};
+pub use workloads::{Application, Multiplexing, Service, Transport, Workload, entries};

@@ -55,6 +55,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let network = Network::new(spec, &|node| options.simulated.contains(&node))?;
     let flows = flows_of_hosts(spec, &options);
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
+    options.stacks.check_no_migration(spec)?;
     let remote = nodes(spec).filter(|node| is_remote(&options, *node));
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks).with_remote(remote);
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);

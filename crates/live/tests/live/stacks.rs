@@ -1,13 +1,14 @@
 //! Hosts with stacks in this process, among themselves and with kernels, in real time: every byte is checked.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use lasthop_live::{LiveError, LiveOutcome, Options};
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use sim::{Spec, Workload};
-use stacks::{Assignment, Run, StackId};
-use units::{Duration, NodeId};
+use stacks::{Assignment, Migration, Refusal, Run, StackId};
+use units::{Duration, Instant, NodeId};
 use workload::workloads::ENTRIES;
 
 use crate::support::{config, download, live, quick, reno};
@@ -18,6 +19,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         stacks_of_this_process_need_no_right_of_the_machine,
         pages_come_over_stacks_of_this_process,
         every_workload_runs_over_stacks_of_this_process,
+        pages_and_objects_come_by_http3,
+        a_host_does_not_migrate_in_real_time,
         datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten,
         quic_to_a_kernel_is_refused,
     ];
@@ -139,6 +142,25 @@ fn every_workload_runs_over_stacks_of_this_process() {
         program(json!({ id: parameters }), ["smoltcp", "smoltcp"]);
         program(json!({ id: parameters }), ["quinn", "quinn"]);
     }
+}
+
+fn pages_and_objects_come_by_http3() {
+    for workload in [
+        json!({ "web": { "connection": "http3", "think": "50 ms", "size": "30 kB", "objects": 3 } }),
+        json!({ "parallel": { "count": 4, "size": "20 kB", "over": "http3" } }),
+    ] {
+        let flow = program(workload, ["quinn", "quinn"]).summary.run.flows[0].clone();
+        assert!(flow.connections == 1 && flow.measures.transfers >= 4, "{flow:?}");
+    }
+}
+
+fn a_host_does_not_migrate_in_real_time() {
+    let migration = Migration { at: Instant::START, address: Ipv4Addr::new(10, 7, 7, 7), link: None };
+    let mut options = with(["quinn", "quinn"]);
+    let quinn = StackId::named("quinn").expect("it is there");
+    options.stacks.set(NodeId::new(0), quinn.with_migration(Some(migration)));
+    let refused = lasthop_live::run(&download(quick(), 10_000), options);
+    assert!(matches!(refused, Err(LiveError::Refused(Refusal::MigratesLive { .. }))), "{refused:?}");
 }
 
 /// A packet every 10 ms for 2 s, of which the link loses some.

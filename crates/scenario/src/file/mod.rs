@@ -16,7 +16,7 @@ pub use machine::Machine;
 pub use measure::{Measure, WarmUp};
 pub use preset::Preset;
 pub use profile::Profile;
-pub use scenario::{Host, Link, Live, Record, Scenario, Stack, SysctlValue, Table};
+pub use scenario::{Host, Link, Live, Migrate, Record, Scenario, Stack, SysctlValue, Table};
 pub use study::{
     Agreement, Chart, Claim, Figure, FigureKind, Fold, Form, Grid, Metric, Number, Oracle, Published, Ratio,
     Scope, Selection, Smallest, Span, Stat, Study, StudyTable, TransferMeasure,

@@ -65,6 +65,10 @@ pub struct Host {
     /// Settings of its stack if that is quinn: the congestion control, the first window, 0-RTT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quinn: Option<QuinnSettings>,
+    /// A change of its address during a run in virtual time, which needs quinn: connections that it opened continue
+    /// from the new one (RFC 9000 §9).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migrate: Option<Migrate>,
     /// Number of equal hosts, called NAME-1, NAME-2, …; links and flows refer to all of them as NAME-*. Default: one
     /// host, called NAME.
     #[schemars(range(min = 1))]
@@ -80,6 +84,17 @@ pub struct Host {
     /// peer of another version, or of other sources, is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Machine>,
+}
+
+/// A change of a host's address.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Migrate {
+    /// The time. A connection that is being opened then follows when it is open.
+    pub at: Duration,
+    /// The new address, over the same links; or the name of another link of the host, at which it has an address of its
+    /// own. In one of several equal hosts a `*` stands for its number.
+    pub to: String,
 }
 
 /// A network stack.

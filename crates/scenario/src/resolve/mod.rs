@@ -7,6 +7,7 @@ mod flow_tcp;
 mod flows;
 mod lines;
 mod machines;
+mod migrate;
 mod reach;
 mod stacks;
 mod unread;
@@ -183,7 +184,9 @@ impl Check<'_> {
         }
         let addresses = self.addresses(&names)?;
         let is_end = |name: &str| flows.iter().any(|flow| flow.from == name || flow.to == name);
-        names.into_iter().map(|name| self.host(name, addresses[name], is_end(name))).collect()
+        let mut taken: BTreeSet<Ipv4Addr> = addresses.values().copied().collect();
+        let host = |name| self.host(name, addresses[name], is_end(name), &mut taken);
+        names.into_iter().map(host).collect()
     }
 
     fn by_line(&self) -> Vec<&str> {
@@ -196,8 +199,15 @@ impl Check<'_> {
         names
     }
 
-    /// A host; one at which no flow ends needs no TCP, and so no profile.
-    fn host(&self, name: &str, address: Ipv4Addr, is_end: bool) -> Result<Host, InputError> {
+    /// A host; one at which no flow ends needs no TCP, and so no profile. `taken` are the addresses of hosts, to which
+    /// it adds its second one.
+    fn host(
+        &self,
+        name: &str,
+        address: Ipv4Addr,
+        is_end: bool,
+        taken: &mut BTreeSet<Ipv4Addr>,
+    ) -> Result<Host, InputError> {
         let file = &self.file.hosts[name];
         self.quinn(name, file)?;
         let needs_profile = is_end && file.stack.is_none_or(Stack::follows_a_profile);
@@ -214,6 +224,7 @@ impl Check<'_> {
             tcp,
             stack: file.stack,
             quinn: file.quinn,
+            migrate: self.migrate(name, file, taken)?,
             at: file.at.clone(),
             sysctl: BTreeMap::new(),
         };

@@ -34,7 +34,8 @@ impl Check<'_> {
     /// The two hosts of a flow must share a transport, and neither may be in `live.simulated`, whose hosts have our
     /// TCP.
     pub(super) fn stacks(&self, resolved: &Resolved) -> Result<(), InputError> {
-        let has_streams = |flow: &Flow| flow.workload.as_ref().is_some_and(|one| one.service().streams);
+        let has_streams =
+            |flow: &Flow| flow.workload.as_ref().is_some_and(|one| one.service().multiplexing.is_some());
         if resolved.hosts.iter().all(|host| host.stack.is_none()) && !resolved.flows.iter().any(has_streams) {
             return Ok(());
         }
@@ -79,16 +80,30 @@ impl Check<'_> {
                 let (message, help) = message_and_help(refusal);
                 return self.tree.error(&KeyPath::of(["hosts", without, "quinn"]), message, help);
             }
+            Refusal::OpensNone { host } | Refusal::MigratesLive { host } => {
+                return self.refused_migration(host, "at", refusal);
+            }
+            Refusal::AddressTaken { host, .. }
+            | Refusal::SameLink { host, .. }
+            | Refusal::NoWay { host, .. } => {
+                return self.refused_migration(host, "to", refusal);
+            }
             Refusal::Transport { flow, .. }
             | Refusal::Mtu { flow, .. }
             | Refusal::Streams { flow, .. }
             | Refusal::Program { flow, .. } => flow,
         };
+        let key = if matches!(refusal, Refusal::Streams { .. }) { "workload" } else { "to" };
         let entry = self.file.flows.iter().position(|entry| {
             flow.strip_prefix(&entry.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         });
         let (message, help) = message_and_help(refusal);
-        self.tree.error(&place_of("flows", entry.unwrap_or(0), "to"), message, help)
+        self.tree.error(&place_of("flows", entry.unwrap_or(0), key), message, help)
+    }
+
+    fn refused_migration(&self, host: &str, key: &str, refusal: &Refusal) -> InputError {
+        let (message, help) = message_and_help(refusal);
+        self.tree.error(&KeyPath::of(["hosts", host, "migrate", key]), message, help)
     }
 }
 

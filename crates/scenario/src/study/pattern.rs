@@ -1,5 +1,5 @@
-//! Patterns of texts, as the reading side matches them (Python's `fnmatch`): `*` stands for any letters, `?` for one, and
-//! `[0-9]` for one of a set.
+//! Patterns of texts, as the reading side matches them (Python's `fnmatch`): `*` stands for any letters, `?` for one,
+//! and `[0-9]` for one of a set.
 
 /// Whether a text matches a pattern.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {

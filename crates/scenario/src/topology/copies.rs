@@ -50,9 +50,18 @@ fn copy_hosts(tree: &mut Tree) -> Result<(), InputError> {
                 ));
             }
             tree.graft(&copy, &alike);
+            number_migration(tree, &copy.below("migrate").below("to"), number);
         }
     }
     Ok(())
+}
+
+/// Puts the number of a copy into the name of the link to which it migrates.
+fn number_migration(tree: &mut Tree, at: &KeyPath, number: u32) {
+    if let Some(link) = tree.text(at) {
+        let (link, origin) = (link.replacen('*', &number.to_string(), 1), tree.origin(at));
+        tree.put(at, Value::String(link), origin);
+    }
 }
 
 fn copy_links(tree: &mut Tree) -> Result<(), InputError> {

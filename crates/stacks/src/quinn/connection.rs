@@ -14,10 +14,13 @@ use units::{Duration, Instant};
 use wire::Payload;
 use workload::{Counters, Ends, ObservedRecord};
 
+use super::address::LocalAddress;
 use super::clock;
+use super::http3::{self, Session};
 use super::receiver::Receiver;
 use super::watch::{SharedLog, probe_timeouts};
-use crate::addresses::{original_port, rebound_port};
+use crate::addresses::original_port;
+use crate::migration::Migration;
 use crate::stack::Phase;
 
 /// An endpoint and its connection.
@@ -27,9 +30,11 @@ pub(super) struct ConnectionEnd {
     endpoint: Endpoint,
     /// The configuration of the connection that a server accepts.
     server: Option<Arc<ServerConfig>>,
-    connection: Option<(ConnectionHandle, Connection)>,
+    connection: Option<(ConnectionHandle, Box<Connection>)>,
     streams: Vec<StreamState>,
-    /// Our unidirectional streams and the peer's, by number.
+    /// HTTP/3, if the connection speaks it: its streams are requests then, the first one excepted.
+    http3: Option<Session>,
+    /// Our unidirectional streams and the peer's, by number; none with HTTP/3.
     opened: Vec<StreamId>,
     accepted: Vec<StreamId>,
     /// Answers of the endpoint, outside of connections.
@@ -39,7 +44,9 @@ pub(super) struct ConnectionEnd {
     receiver: Option<Receiver>,
     pub(super) log: SharedLog,
     counters: Counters,
-    rebinding: Option<Rebinding>,
+    local: LocalAddress,
+    /// The address from which the peer was last heard.
+    peer: Option<SocketAddr>,
 }
 
 /// One stream, in both directions.
@@ -51,14 +58,6 @@ struct StreamState {
     /// Whether it was closed without a stream of ours.
     is_closed: bool,
     is_released: bool,
-}
-
-/// When the connection next continues from another port.
-#[derive(Clone, Copy, Debug)]
-struct Rebinding {
-    every: Duration,
-    next: Instant,
-    is_rebound: bool,
 }
 
 /// A datagram to send.
@@ -75,6 +74,7 @@ impl ConnectionEnd {
         endpoint: Endpoint,
         server: Option<Arc<ServerConfig>>,
         receiver: Option<Receiver>,
+        http3: Option<Session>,
         log: SharedLog,
     ) -> Self {
         Self {
@@ -83,6 +83,7 @@ impl ConnectionEnd {
             server,
             connection: None,
             streams: vec![StreamState::default()],
+            http3,
             opened: Vec::new(),
             accepted: Vec::new(),
             outbox: VecDeque::new(),
@@ -90,16 +91,23 @@ impl ConnectionEnd {
             receiver,
             log,
             counters: Counters::default(),
-            rebinding: None,
+            local: LocalAddress::fixed(ends.local),
+            peer: None,
         }
     }
 
-    pub(super) fn connect(&mut self, now: Instant, config: ClientConfig, rebind_every: Option<Duration>) {
+    pub(super) fn connect(
+        &mut self,
+        now: Instant,
+        config: ClientConfig,
+        rebind_every: Option<Duration>,
+        migration: Option<Migration>,
+    ) {
         let remote = SocketAddr::V4(self.ends.remote);
         let connected = self.endpoint.connect(clock::to_quinn(now), config, remote, "server");
-        self.connection = Some(connected.expect("an address, a port and a version that quinn knows"));
-        let next = |every| Rebinding { every, next: now + every, is_rebound: false };
-        self.rebinding = rebind_every.map(next);
+        let (handle, connection) = connected.expect("an address, a port and a version that quinn knows");
+        self.connection = Some((handle, Box::new(connection)));
+        self.local = LocalAddress::changing(self.ends.local, now, rebind_every, migration);
         self.send_early();
     }
 
@@ -116,40 +124,58 @@ impl ConnectionEnd {
 
     /// The address from which it sends at present.
     pub(super) fn local(&self) -> SocketAddrV4 {
-        let local = self.ends.local;
-        let is_rebound = self.rebinding.is_some_and(|rebinding| rebinding.is_rebound);
-        if is_rebound { SocketAddrV4::new(*local.ip(), rebound_port(local.port())) } else { local }
+        self.local.present()
     }
 
     /// Whether a datagram from there to a local port is for this connection: one to its former port still arrives. A
-    /// server knows a peer that continues from another port by the connection ID; here its port tells it.
+    /// server knows a peer that continues from another port or address by the connection ID; here the ports tell it,
+    /// which no other connection of the two hosts has.
     pub(super) fn takes_datagrams(&self, from: SocketAddrV4, port: u16) -> bool {
-        let remote = self.ends.remote;
-        let is_peer = (from.ip(), original_port(from.port())) == (remote.ip(), remote.port());
+        let is_peer = original_port(from.port()) == self.ends.remote.port();
         original_port(port) == self.ends.local.port() && is_peer
     }
 
     pub(super) fn write(&mut self, place: usize, payload: &Payload) -> u32 {
+        if let Some(session) = &self.http3 {
+            let taken = match self.server {
+                Some(_) => session.answer(place, &bytes_of(payload)) as u32,
+                None => session.ask(place, payload.len()),
+            };
+            self.advance_http3();
+            return taken;
+        }
         let Some((_, connection)) = &mut self.connection else { return 0 };
         while self.opened.len() <= place {
             let Some(stream) = connection.streams().open(Dir::Uni) else { return 0 };
             self.opened.push(stream);
         }
-        let mut bytes = Vec::with_capacity(payload.len() as usize);
-        payload.write_to(&mut bytes);
-        connection.send_stream(self.opened[place]).write(&bytes).unwrap_or(0) as u32
+        connection.send_stream(self.opened[place]).write(&bytes_of(payload)).unwrap_or(0) as u32
     }
 
     /// Reads a stream. Returns whether the peer's has ended.
     pub(super) fn read(&mut self, place: usize, out: &mut Vec<u8>) -> bool {
-        if let (Some((_, connection)), Some(stream)) = (&mut self.connection, self.accepted.get(place)) {
+        if let Some(session) = &self.http3 {
+            let stream = &mut self.streams[place];
+            stream.has_ended |= match self.server {
+                // Its program would close what it has read to its end, and has yet to answer.
+                Some(_) => session.read_request(place, out) && stream.is_closed,
+                None => session.read_response(place, out),
+            };
+        } else if let (Some((_, connection)), Some(stream)) = (&mut self.connection, self.accepted.get(place))
+        {
             self.streams[place].has_ended |= read_stream(connection, *stream, out);
         }
         self.streams[place].has_ended
     }
 
     pub(super) fn close(&mut self, place: usize) {
-        if let (Some((_, connection)), Some(stream)) = (&mut self.connection, self.opened.get(place)) {
+        if let Some(session) = &self.http3 {
+            if self.server.is_some() {
+                session.finish(place);
+            }
+            self.streams[place].is_closed = true;
+            self.advance_http3();
+        } else if let (Some((_, connection)), Some(stream)) = (&mut self.connection, self.opened.get(place)) {
             // It fails where the connection is lost, which the phase tells.
             let _ = connection.send_stream(*stream).finish();
         } else if self.streams[place].has_ended {
@@ -164,6 +190,9 @@ impl ConnectionEnd {
     /// Releases a stream. Returns whether it was the last one: then the connection is given up, if it is not over.
     pub(super) fn release(&mut self, now: Instant, place: usize) -> bool {
         self.streams[place].is_released = true;
+        if let Some(session) = &self.http3 {
+            session.forget(place);
+        }
         if !self.is_released() {
             return false;
         }
@@ -191,7 +220,12 @@ impl ConnectionEnd {
     /// Whether a stream has ended in both directions.
     fn is_over(&self, place: usize) -> bool {
         let StreamState { is_sent, has_ended, is_closed, .. } = self.streams[place];
-        is_closed || is_sent && (has_ended || self.accepted.len() <= place)
+        match (&self.http3, &self.server) {
+            (None, _) => is_closed || is_sent && (has_ended || self.accepted.len() <= place),
+            (Some(_), Some(_)) => is_sent && has_ended,
+            // The first stream stands for the connection, until the program closes it.
+            (Some(_), None) => has_ended || place == 0 && is_closed,
+        }
     }
 
     pub(super) fn take_records(&self) -> Vec<ObservedRecord> {
@@ -205,8 +239,7 @@ impl ConnectionEnd {
         ecn: Option<EcnCodepoint>,
         payload: &Payload,
     ) {
-        let mut bytes = Vec::with_capacity(payload.len() as usize);
-        payload.write_to(&mut bytes);
+        let mut bytes = bytes_of(payload);
         if let Some(receiver) = &mut self.receiver {
             bytes = receiver.handle_datagram(now, bytes);
         }
@@ -221,7 +254,7 @@ impl ConnectionEnd {
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
                 match self.endpoint.accept(incoming, at, &mut answer, self.server.clone()) {
-                    Ok(accepted) => self.connection = Some(accepted),
+                    Ok((handle, connection)) => self.connection = Some((handle, Box::new(connection))),
                     Err(error) => self.answer(error.response, answer),
                 }
             }
@@ -242,7 +275,9 @@ impl ConnectionEnd {
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        self.rebind(now);
+        // quinn is not told of another port, as no host is whose NAT has forgotten it.
+        self.local.rebind(now);
+        self.migrate(now);
         let Some((_, connection)) = &mut self.connection else { return };
         let probes = probe_timeouts(|| connection.handle_timeout(clock::to_quinn(now)));
         if probes > 0 {
@@ -255,15 +290,27 @@ impl ConnectionEnd {
 
     pub(super) fn poll_timeout(&mut self) -> Option<Instant> {
         let timer = self.connection.as_mut()?.1.poll_timeout().map(clock::from_quinn);
-        let rebinding = self.rebinding.filter(|_| matches!(self.phase, Phase::Opening | Phase::Open));
-        timer.into_iter().chain(rebinding.map(|rebinding| rebinding.next)).min()
+        let is_over = matches!(self.phase, Phase::Closed | Phase::Broken(_));
+        let own = self.local.poll_timeout(self.may_migrate()).filter(|_| !is_over);
+        timer.into_iter().chain(own).min()
     }
 
-    /// Continues from another port, if it is time. quinn is not told, as no host is whose NAT has forgotten it.
-    fn rebind(&mut self, now: Instant) {
-        if let Some(rebinding) = self.rebinding.as_mut().filter(|rebinding| rebinding.next <= now) {
-            rebinding.is_rebound = !rebinding.is_rebound;
-            rebinding.next = now + rebinding.every;
+    /// RFC 9000 §9: not before the handshake is done.
+    fn may_migrate(&self) -> bool {
+        let is_done = |(_, connection): &(_, Box<Connection>)| !connection.is_handshaking();
+        self.phase == Phase::Open && self.connection.as_ref().is_some_and(is_done)
+    }
+
+    /// Continues from another address, if it is time. What quinn knows of the path is of the former one (RFC 9000
+    /// §9.4).
+    fn migrate(&mut self, now: Instant) {
+        if !self.may_migrate() || !self.local.migrate(now) {
+            return;
+        }
+        if let Some((_, connection)) = &mut self.connection {
+            connection.path_changed(clock::to_quinn(now));
+            connection.local_address_changed();
+            self.note(now, Decision::Migrate, "this end continues from another address");
         }
     }
 
@@ -272,7 +319,9 @@ impl ConnectionEnd {
         if let Some((_, connection)) =
             self.connection.as_mut().filter(|(_, connection)| connection.has_0rtt())
         {
-            self.opened.extend(connection.streams().open(Dir::Uni));
+            if self.http3.is_none() {
+                self.opened.extend(connection.streams().open(Dir::Uni));
+            }
             self.phase = Phase::Open;
         }
     }
@@ -282,12 +331,29 @@ impl ConnectionEnd {
         self.connection.as_ref().is_none_or(|(_, connection)| connection.is_drained())
     }
 
-    /// Closes the connection if every stream has ended.
+    /// Closes the connection if every stream has ended, or if HTTP/3 has failed. A server of HTTP/3 waits for another
+    /// request instead.
     fn conclude(&mut self, now: Instant) {
-        let is_done = self.phase == Phase::Open && (0..self.streams.len()).all(|place| self.is_over(place));
-        if let Some((_, connection)) = self.connection.as_mut().filter(|_| is_done) {
-            self.phase = Phase::Closed;
-            connection.close(clock::to_quinn(now), VarInt::from_u32(0), Bytes::new());
+        let failure = self.http3.as_ref().and_then(Session::failure);
+        let waits = self.http3.is_some() && self.server.is_some();
+        let is_done = !waits && (0..self.streams.len()).all(|place| self.is_over(place));
+        if self.phase != Phase::Open || !is_done && failure.is_none() {
+            return;
+        }
+        self.phase = if is_done { Phase::Closed } else { Phase::Broken("HTTP/3 has failed") };
+        let done = if self.http3.is_some() { http3::NO_ERROR } else { VarInt::from_u32(0) };
+        if let Some((_, connection)) = &mut self.connection {
+            connection.close(clock::to_quinn(now), failure.unwrap_or(done), Bytes::new());
+        }
+    }
+
+    /// Lets HTTP/3 read and write.
+    fn advance_http3(&mut self) {
+        if self.phase == Phase::Open
+            && let Some(session) = &mut self.http3
+            && let Some((handle, connection)) = self.connection.take()
+        {
+            self.connection = Some((handle, session.advance(connection)));
         }
     }
 
@@ -318,8 +384,7 @@ impl ConnectionEnd {
 
     /// Carries events between endpoint and connection, and notes what the connection tells its user.
     fn hear(&mut self, now: Instant) {
-        loop {
-            let Some((handle, connection)) = &mut self.connection else { return };
+        while let Some((handle, connection)) = &mut self.connection {
             if let Some(event) = connection.poll_endpoint_events() {
                 if let Some(answer) = self.endpoint.handle_event(*handle, event) {
                     connection.handle_event(answer);
@@ -327,41 +392,67 @@ impl ConnectionEnd {
             } else if let Some(event) = connection.poll() {
                 self.hear_event(now, event);
             } else {
-                return;
+                break;
             }
         }
+        self.hear_address(now);
+        self.advance_http3();
+    }
+
+    /// Notes that a peer continues from another address. quinn then validates the path (RFC 9000 §9.3).
+    fn hear_address(&mut self, now: Instant) {
+        let Some((_, connection)) = &self.connection else { return };
+        let present = connection.remote_address();
+        if self.peer.replace(present).is_some_and(|before| before.ip() != present.ip()) {
+            self.note(now, Decision::Migrate, "the peer continues from another address");
+        }
+    }
+
+    fn note(&self, now: Instant, event: Decision, reason: &'static str) {
+        self.log.lock().expect("no holder panics").note(now, event, reason, 0);
     }
 
     fn hear_event(&mut self, now: Instant, event: Event) {
         let Some((_, connection)) = &mut self.connection else { return };
         match event {
             Event::Connected => {
-                if self.server.is_none() && self.opened.is_empty() {
+                if self.server.is_none() && self.http3.is_none() && self.opened.is_empty() {
                     self.opened.extend(connection.streams().open(Dir::Uni));
                 }
                 self.phase = Phase::Open;
-                self.log.lock().expect("no holder panics").note(now, Decision::Established, "", 0);
+                self.note(now, Decision::Established, "");
             }
-            Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+            Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) if self.http3.is_none() => {
                 let mut accept = || connection.streams().accept(Dir::Uni);
                 self.accepted.extend(std::iter::from_fn(&mut accept));
             }
             Event::Stream(StreamEvent::Finished { id }) => {
-                let place = self.opened.iter().position(|opened| *opened == id);
+                let place = match &self.http3 {
+                    Some(session) => session.place_of(id.into()),
+                    None => self.opened.iter().position(|opened| *opened == id),
+                };
                 if let Some(stream) = place.and_then(|place| self.streams.get_mut(place)) {
                     stream.is_sent = true;
                 }
                 self.conclude(now);
             }
             Event::ConnectionLost { reason } if self.phase != Phase::Closed => {
-                let has_ended = self.streams.iter().all(|stream| stream.has_ended);
-                self.phase = match (reason, has_ended) {
-                    (ConnectionError::ApplicationClosed(_) | ConnectionError::Reset, true) => Phase::Closed,
-                    (reason, _) => Phase::Broken(words(&reason)),
-                };
+                self.phase = self.phase_after(&reason);
             }
             _ => {}
         }
+    }
+
+    /// The phase of a connection that the peer has closed, or that was lost.
+    fn phase_after(&self, reason: &ConnectionError) -> Phase {
+        let is_closed = matches!(reason, ConnectionError::ApplicationClosed(_) | ConnectionError::Reset);
+        let is_settled = match self.http3 {
+            None => is_closed && self.streams.iter().all(|stream| stream.has_ended),
+            // A client that closes has read all; its packet that says so may be lost.
+            Some(_) if is_closed => self.streams.iter().skip(1).all(|stream| stream.is_closed),
+            Some(_) => self.server.is_some() && (1..self.streams.len()).all(|place| self.is_over(place)),
+        };
+        if is_settled { Phase::Closed } else { Phase::Broken(words(reason)) }
     }
 
     pub(super) fn counters(&self) -> Counters {
@@ -381,6 +472,12 @@ impl Outgoing {
         let SocketAddr::V4(to) = transmit.destination else { unreachable!("all addresses are of IPv4") };
         Self { bytes, ecn: transmit.ecn, to }
     }
+}
+
+fn bytes_of(payload: &Payload) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(payload.len() as usize);
+    payload.write_to(&mut bytes);
+    bytes
 }
 
 /// Appends what a stream has in order to `out`. Returns whether it has ended there.

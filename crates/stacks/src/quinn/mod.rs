@@ -4,15 +4,18 @@
 //! direction in which it is written, the unidirectional stream with its number. Whose streams were acknowledged to
 //! their ends, and who has read the peer's to their ends where the peer has written, closes the connection. Times are
 //! arguments; connection IDs and quinn's generator are seeded from the run's streams; `crypto.rs` stands in for TLS and
-//! has no secrets. So a run repeats to the bit. `watch.rs` hears what the congestion controller decides; `receiver.rs`
-//! makes a receiver misbehave, where the profile's ACK policy does.
+//! has no secrets. So a run repeats to the bit. `http3/` speaks HTTP/3 over a connection, whose sockets are requests
+//! then. `address.rs` has the address of an end, which may change. `watch.rs` hears what the congestion controller
+//! decides; `receiver.rs` makes a receiver misbehave, where the profile's ACK policy does.
 //!
 //! QUIC encrypts its acknowledgments, so acknowledged amounts are read from the stack: [`Counters`].
 
+mod address;
 mod clock;
 mod config;
 mod connection;
 mod crypto;
+mod http3;
 mod packet;
 mod receiver;
 mod watch;
@@ -31,6 +34,7 @@ use workload::{Counters, Ends, ObservedRecord};
 use self::config::{FIRST_ID_LEN, Identities, endpoint_config, server_config, transport_config};
 use self::connection::ConnectionEnd;
 use self::crypto::Plain;
+use self::http3::Session;
 use self::receiver::Receiver;
 use self::watch::Log;
 use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
@@ -84,7 +88,13 @@ impl Quinn {
         let config = Arc::new(endpoint_config(streams, self.setup.mtu.0));
         let endpoint = Endpoint::new(config, server.clone(), true, None);
         let receiver = is_server.then(|| Receiver::new(self.setup.profile.ack.build())).flatten();
-        ConnectionEnd::new(ends, endpoint, server, receiver, log)
+        let (server_port, session): (u16, fn() -> Session) = if is_server {
+            (ends.local.port(), Session::server)
+        } else {
+            (ends.remote.port(), Session::client)
+        };
+        let session = self.setup.http3.contains(&server_port).then(session);
+        ConnectionEnd::new(ends, endpoint, server, receiver, session, log)
     }
 
     /// Another stream of the connection between these ends, if there is one that is not over.
@@ -118,7 +128,7 @@ impl Stack for Quinn {
         config.transport_config(transport).initial_dst_cid_provider(Arc::new(move || {
             Identities::new(&streams, "first", FIRST_ID_LEN).generate_cid()
         }));
-        end.connect(now, config, self.setup.quinn.rebind_every);
+        end.connect(now, config, self.setup.quinn.rebind_every, self.setup.migration);
         self.first_stream(end)
     }
 
@@ -218,7 +228,9 @@ fn read_datagram(packet: &[u8], setup: &Setup) -> Option<(SocketAddrV4, Option<E
     let parsed = wire::parse(packet).ok()?;
     let damaged = |oddity: &Oddity| matches!(oddity, Oddity::Checksum | Oddity::HeaderChecksum);
     let ip::Header::V4(header) = parsed.header else { return None };
-    if header.destination != setup.address || parsed.oddities.iter().any(damaged) {
+    let second = setup.migration.map(|migration| migration.address);
+    let is_ours = header.destination == setup.address || Some(header.destination) == second;
+    if !is_ours || parsed.oddities.iter().any(damaged) {
         return None;
     }
     let Carried::Udp(datagram) = parsed.transport else { return None };

@@ -81,7 +81,8 @@ impl ControllerFactory for Watched {
     fn build(self: Arc<Self>, now: std::time::Instant, current_mtu: u16) -> Box<dyn Controller> {
         let inner = Arc::clone(&self.inner).build(now, current_mtu);
         let mut watching = Watching { inner, log: Arc::clone(&self.log) };
-        watching.with_log(|_| {});
+        // Another path has none of the packets of the one before it.
+        watching.with_log(|log| log.in_flight = 0);
         Box::new(watching)
     }
 }

@@ -8,6 +8,7 @@ mod connection;
 mod copies;
 mod decisions;
 mod hops;
+mod quic;
 mod story;
 mod time_shares;
 mod words;
@@ -87,8 +88,9 @@ pub struct Explanation {
     pub facts: Vec<String>,
 }
 
-/// Explains the TCP connections of a result, of one flow or of all. The table `segments` must be there; `tcp` adds the
-/// sender's decisions, `packets` the drops and delays of links. `captured` says that packets are frames.
+/// Explains the connections of a result, of one flow or of all. The table `segments` must be there; `tcp` adds the
+/// sender's decisions, of which the story of a connection of QUIC consists; `packets` adds the drops and delays of
+/// links. `captured` says that packets are frames.
 ///
 /// # Errors
 /// If a table lacks a column.
@@ -106,7 +108,7 @@ pub fn explain(
         .collect())
 }
 
-/// Explains the connections of a flow; none of a flow of datagrams.
+/// Explains the connections of a flow: of TCP, or of QUIC; none of a flow of other datagrams.
 pub(crate) fn explain_flow(
     tables: &Tables,
     flow: &Flow<'_>,
@@ -114,7 +116,7 @@ pub(crate) fn explain_flow(
     reports: &Reports,
 ) -> Vec<Explanation> {
     if flow.is_of_datagrams() {
-        return Vec::new();
+        return quic::explain_flow(flow);
     }
     let report = reports.get(flow.name);
     connection::of_flow(flow, captured)

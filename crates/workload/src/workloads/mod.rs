@@ -10,11 +10,13 @@ mod line;
 mod packets;
 mod train;
 
+use std::ops::RangeInclusive;
+
 use link::distribution::ReadFile;
 use link::{ConfigError, LARGEST_PACKET};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Rate, Streams};
+use units::{Bytes, Duration, Instant, Rate, Side, Streams};
 
 use self::bulk::{Amount, Bulk};
 pub use self::line::Line;
@@ -99,17 +101,38 @@ pub struct Service {
     /// it gets [`crate::SocketEvent::DatagramReceived`]. Its two sides share what their packets carry, and cannot run
     /// apart.
     pub feedback: bool,
+    /// The side that opens its connections.
+    pub opener: Side,
     /// Whether its connections have several streams, and so need QUIC.
-    pub streams: bool,
+    pub multiplexing: Option<Multiplexing>,
     /// The codec, if the datagrams are frames of a call.
     pub voice: Option<Voice>,
     /// The player, if the transfers are chunks of media that it plays in their order.
     pub playback: Option<Playback>,
 }
 
+/// Streams of one connection (RFC 9000 §2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiplexing {
+    /// Whether each is a request of HTTP/3 and its response (RFC 9114): all but the first, which stands for the
+    /// connection and carries nothing.
+    pub http3: bool,
+    /// What a file writes for hosts without QUIC.
+    pub instead: &'static str,
+}
+
 impl Service {
     const fn new(transport: Transport, port: u16, budget: Option<Duration>) -> Self {
-        Self { transport, port, budget, feedback: false, streams: false, voice: None, playback: None }
+        Self {
+            transport,
+            port,
+            budget,
+            feedback: false,
+            opener: Side::From,
+            multiplexing: None,
+            voice: None,
+            playback: None,
+        }
     }
 
     /// Connections to a port.
@@ -229,6 +252,16 @@ fn check_packets(rate: Rate, packet: Bytes) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// Refuses a request that the header fields of HTTP/3 cannot be.
+fn check_http3_request(request: Bytes) -> Result<(), ConfigError> {
+    if !HTTP3_REQUEST.contains(&request) {
+        let [least, most] = [HTTP3_REQUEST.start().0, HTTP3_REQUEST.end().0];
+        let help = format!("write {least} to {most} bytes");
+        return Err(ConfigError::new("request", "no request of HTTP/3 has fields of this size", help));
+    }
+    Ok(())
+}
+
 fn check_rate(rate: Rate) -> Result<(), ConfigError> {
     if rate.bits_per_sec() == 0 {
         return Err(ConfigError::new("rate", "nothing would ever be sent", "write a rate above zero"));
@@ -239,6 +272,10 @@ fn check_rate(rate: Rate) -> Result<(), ConfigError> {
     }
     Ok(())
 }
+
+/// Sizes of the header fields of a request: room for those that it must have (RFC 9114 §4.3.1) and a cookie; and the
+/// most that servers take as they are installed (Apache's `LimitRequestFieldSize`, 8190 bytes).
+const HTTP3_REQUEST: RangeInclusive<Bytes> = Bytes(64)..=Bytes(8190);
 
 /// MTU of Ethernet (RFC 894).
 const fn full_packet() -> Bytes {

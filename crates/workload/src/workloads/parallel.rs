@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Side, Streams};
 
-use super::{Service, WorkloadParameters};
+use super::{Multiplexing, Service, WorkloadParameters, check_http3_request};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry::new(
     "parallel",
     "a user at `to` asks `from` for several objects at once, by connections of their own or streams of one",
-    "streams: RFC 9000 §2; parallel connections: RFC 9112 §9.4",
+    "streams: RFC 9000 §2; HTTP/3: RFC 9114; parallel connections: RFC 9112 §9.4",
 )
 .written("{ parallel = { count = 4, size = \"200 kB\" } }");
 
@@ -28,7 +28,8 @@ pub struct Parameters {
     pub size: Bytes,
     /// Size of a request; without it, 300 bytes, as in the workload `web`.
     pub request: Bytes,
-    /// Whether each object has a connection of its own, or a stream of one connection, which needs QUIC.
+    /// Whether each object has a connection of its own, or a stream of one connection or a request of HTTP/3, which
+    /// need QUIC.
     pub over: Carrier,
 }
 
@@ -41,6 +42,8 @@ pub enum Carrier {
     Connections,
     /// A stream of one connection: a loss holds up the streams whose data it took, and all share a congestion window.
     Streams,
+    /// A request of HTTP/3 (RFC 9114): a stream with headers that QPACK compresses.
+    Http3,
 }
 
 impl Default for Parameters {
@@ -60,11 +63,17 @@ impl WorkloadParameters for Parameters {
                 return Err(ConfigError::new(key, format!("a {key} without a byte"), "write 1 byte or more"));
             }
         }
-        Ok(())
+        if self.over == Carrier::Http3 { check_http3_request(self.request) } else { Ok(()) }
     }
 
     fn service(&self) -> Service {
-        Service { streams: self.over == Carrier::Streams, ..Service::connections(80) }
+        let streams = |http3| Multiplexing { http3, instead: "over = \"connections\"" };
+        let multiplexing = match self.over {
+            Carrier::Connections => None,
+            Carrier::Streams => Some(streams(false)),
+            Carrier::Http3 => Some(streams(true)),
+        };
+        Service { opener: Side::To, multiplexing, ..Service::connections(80) }
     }
 
     fn program(&self, _: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
@@ -74,6 +83,7 @@ impl WorkloadParameters for Parameters {
             start,
             asked: start,
             open: if start == Instant::NEVER { 0 } else { self.count },
+            connection: None,
             commands: CommandQueue::default(),
         })
     }
@@ -87,13 +97,27 @@ struct Parallel {
     asked: Instant,
     /// Objects whose connection or stream is not closed.
     open: u32,
+    /// The connection of HTTP/3, if it is open.
+    connection: Option<SocketId>,
     commands: CommandQueue,
 }
 
 impl Parallel {
+    fn ask_for_all(&mut self) {
+        let mut next = SocketId::FIRST;
+        if self.parameters.over == Carrier::Http3 {
+            let connection = next.take_next();
+            self.commands.push(Command::Connect { socket: connection, by: Side::To });
+            self.connection = Some(connection);
+        }
+        for _ in 0..self.parameters.count {
+            self.ask(next.take_next());
+        }
+    }
+
     fn ask(&mut self, socket: SocketId) {
         self.commands.push(match self.parameters.over {
-            Carrier::Streams if socket != SocketId::FIRST => {
+            Carrier::Streams | Carrier::Http3 if socket != SocketId::FIRST => {
                 Command::OpenStream { socket, connection: SocketId::FIRST }
             }
             _ => Command::Connect { socket, by: Side::To },
@@ -110,6 +134,14 @@ impl Parallel {
         self.commands.push(Command::notify_read(socket, Side::To, size));
         self.commands.push(Command::close(socket, Side::From));
     }
+
+    /// An object is there, or lost. The last one ends a connection of HTTP/3.
+    fn on_closed(&mut self) {
+        self.open -= 1;
+        if let Some(connection) = self.connection.filter(|_| self.open == 0) {
+            self.commands.push(Command::close(connection, Side::To));
+        }
+    }
 }
 
 impl Program for Parallel {
@@ -120,7 +152,7 @@ impl Program for Parallel {
     fn handle_timeout(&mut self, now: Instant) {
         self.start = Instant::NEVER;
         self.asked = now;
-        (0..self.parameters.count).for_each(|number| self.ask(SocketId(number)));
+        self.ask_for_all();
     }
 
     fn handle_event(&mut self, now: Instant, socket: SocketId, event: SocketEvent) {
@@ -130,7 +162,8 @@ impl Program for Parallel {
                 let bytes = self.parameters.size;
                 self.commands.push(Command::ReportTransfer(Transfer { start: self.asked, end: now, bytes }));
             }
-            SocketEvent::Closed => self.open -= 1,
+            SocketEvent::Closed if self.connection == Some(socket) => self.connection = None,
+            SocketEvent::Closed => self.on_closed(),
             SocketEvent::DatagramReceived { .. } => {}
         }
     }

@@ -91,7 +91,7 @@ impl WorkloadParameters for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { playback: Some(self.playback()), ..Service::connections(80) }
+        Service { opener: Side::To, playback: Some(self.playback()), ..Service::connections(80) }
     }
 
     fn program(&self, _: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

@@ -172,6 +172,11 @@ fn what_makes_no_sense_is_refused_at_its_key() {
     assert_eq!(said(json!({ "parallel": { "count": 0 } })), "parallel.count");
     assert_eq!(said(json!({ "parallel": { "count": 101 } })), "parallel.count");
     assert_eq!(said(json!({ "parallel": { "size": "0 bytes" } })), "parallel.size");
+    assert_eq!(said(json!({ "parallel": { "over": "http3", "request": "20 bytes" } })), "parallel.request");
+    assert_eq!(said(json!({ "web": { "connection": "http3", "request": "9 kB" } })), "web.request");
+    assert_eq!(said(json!({ "web": { "objects": 101 } })), "web.objects");
+    assert_eq!(said(json!({ "web": { "object_size": "1 kB" } })), "web.object_size");
+    assert_eq!(said(json!({ "web": { "objects": 2, "object_size": "0 bytes" } })), "web.object_size");
     assert_eq!(said(json!({ "both-ways": { "back": "0 bytes" } })), "both-ways.back");
     let always_zero = json!({ "once": { "uniform": ["0 s", "0 s"] } });
     assert_eq!(said(json!({ "interactive": { "gap": always_zero } })), "interactive.gap");
@@ -242,6 +247,66 @@ fn a_web_user_asks_reads_and_asks_again_over_a_new_connection() {
     user.handle_event(at(1_000), SocketId::FIRST, SocketEvent::Closed);
     user.handle_timeout(at(2_900));
     assert_eq!(commands(&mut *user)[0], Command::Connect { socket: SocketId(1), by: Side::To });
+}
+
+/// A user of HTTP/3 whose page of 10 kB has two objects of 500 bytes, after asking for the page.
+fn user_of_http3() -> Box<dyn Program> {
+    let web = json!({
+        "size": "10 kB", "think": "2 s", "connection": "http3", "objects": 2, "object_size": "500 bytes",
+    });
+    let mut user = program(json!({ "web": web }), 60);
+    user.handle_timeout(Instant::START);
+    user
+}
+
+#[test]
+fn a_web_user_of_http3_asks_for_all_objects_of_a_page_at_once_in_streams_of_one_connection() {
+    let (mut user, at) = (user_of_http3(), |ms| Instant::START + Duration::from_millis(ms));
+    let stream = |number| Command::OpenStream { socket: SocketId(number), connection: SocketId::FIRST };
+    let asked = commands(&mut *user);
+    assert_eq!(asked[..2], [Command::Connect { socket: SocketId::FIRST, by: Side::To }, stream(1)]);
+    let mut load = |number, asked, loaded, position| {
+        user.handle_event(at(asked), SocketId(number), SocketEvent::Read { side: Side::From, position: 300 });
+        user.handle_event(at(loaded), SocketId(number), SocketEvent::Read { side: Side::To, position });
+        (commands(&mut *user), user.poll_timeout())
+    };
+    let (after_page, _) = load(1, 50, 100, 10_000);
+    assert!(after_page.contains(&Command::close(SocketId(1), Side::From)), "{after_page:?}");
+    assert!(after_page.contains(&stream(2)) && after_page.contains(&stream(3)), "{after_page:?}");
+    let (_, waits) = load(3, 150, 160, 500);
+    assert_eq!(waits, Instant::NEVER, "an object is missing");
+    let (told, next) = load(2, 170, 200, 500);
+    let object = Transfer { start: at(100), end: at(200), bytes: Bytes(500) };
+    assert!(told.contains(&Command::ReportTransfer(object)), "{told:?}");
+    assert_eq!(next, at(2_200), "it reads");
+}
+
+#[test]
+fn a_web_user_of_http3_whose_connection_is_lost_opens_another_for_the_next_page() {
+    let mut user = user_of_http3();
+    commands(&mut *user);
+    let lost = Instant::START + Duration::from_secs(5);
+    (0..2).for_each(|number| user.handle_event(lost, SocketId(number), SocketEvent::Closed));
+    user.handle_timeout(lost + Duration::from_secs(2));
+    assert_eq!(commands(&mut *user)[0], Command::Connect { socket: SocketId(2), by: Side::To });
+}
+
+#[test]
+fn objects_over_a_persistent_connection_come_one_after_the_other() {
+    let web = json!({ "size": "1 kB", "connection": "persistent", "objects": 2, "object_size": "500 bytes" });
+    let mut user = program(json!({ "web": web }), 60);
+    user.handle_timeout(Instant::START);
+    for (asked, loaded, more) in [(300, 1_000, true), (600, 1_500, true), (900, 2_000, false)] {
+        let read = |side, position| SocketEvent::Read { side, position };
+        user.handle_event(Instant::START, SocketId::FIRST, read(Side::From, asked));
+        commands(&mut *user);
+        user.handle_event(Instant::START, SocketId::FIRST, read(Side::To, loaded));
+        let asks = Command::write(SocketId::FIRST, Side::To, Bytes(300));
+        assert_eq!(
+            commands(&mut *user).iter().filter(|command| **command == asks).count(),
+            usize::from(more)
+        );
+    }
 }
 
 #[test]
