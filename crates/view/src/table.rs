@@ -286,10 +286,7 @@ impl<'a> Rows<'a> {
 
     /// The different combinations of texts in some columns, in the order in which they come first, and the place of
     /// each row's among them.
-    pub(crate) fn combinations<const N: usize>(
-        &self,
-        columns: [&str; N],
-    ) -> (Vec<[&'a str; N]>, Vec<usize>) {
+    pub(crate) fn combinations<const N: usize>(&self, columns: [&str; N]) -> (Vec<[&'a str; N]>, Vec<usize>) {
         let codes = columns.map(|column| self.codes(column));
         let (mut known, mut last): (Vec<[u32; N]>, usize) = (Vec::new(), 0);
         let mut place = |row: usize| {
