@@ -29,7 +29,7 @@ help:
 	@echo "make bench   measure speed and memory; a table here, figures in target/bench.json"
 	@echo "make counts  count the simulator's instructions for each segment (CASES=\"one fifty\"); see benches/README.md"
 	@echo "make live-bench  measure how precise and fast live runs are (LOADED=1: also beside a busy process); idle machines only"
-	@echo "make serve-bench  measure lasthop serve: first page, player, waits for views, zoom, a large capture, watched live runs"
+	@echo "make serve-bench  measure lasthop serve: first page, player, views, zoom, a large capture, watched live runs"
 	@echo "make long    memory and descriptors over a day of virtual time, 10,000 live transfers, a study whose workers die"
 	@echo "make record  renew what tests compare with: window curves, schemas and reference pages"
 	@echo "make gallery  make the pictures of docs/gallery.md by their lines"
@@ -164,7 +164,8 @@ counts:
 live-bench: setup
 	$(BIN)/python benches/live.py $(if $(LOADED),--loaded)
 
-# How fast the page of lasthop serve shows runs and captures, small and large, and whether clients that watch a live run make it less precise.
+# How fast the page of lasthop serve shows runs and captures, and whether clients that watch a live run make it less
+# precise.
 serve-bench: setup
 	$(BIN)/python benches/serve_page.py
 	$(BIN)/python benches/serve_view.py
