@@ -504,8 +504,12 @@ static void on_new_ack(struct lasthop_connection *c, const struct lasthop_event 
 	const bool ordinary = tp->inet_conn.icsk_ca_state == TCP_CA_Open && !e->marked;
 
 	if (!c->began) {
+		/* Until now sequence numbers counted from zero. */
 		c->began = true;
 		c->first = e->una - e->size;
+		tp->high_seq += c->first;
+		tp->undo_marker += c->first;
+		tp->cwnd_usage_seq += c->first;
 	}
 	tp->snd_una = e->una;
 	tp->snd_nxt = e->nxt;

@@ -80,7 +80,7 @@ pub(crate) fn supply(spec: &mut Spec) -> Result<Arc<Programs>, Failure> {
 }
 
 /// The ends of flows whose congestion control is a program of a language.
-fn ends_with(spec: &mut Spec, language: &str) -> Vec<&mut Arc<tcp::Config>> {
+fn ends_with<'a>(spec: &'a mut Spec, language: &str) -> Vec<&'a mut Arc<tcp::Config>> {
     let ends = spec.flows.iter_mut().flat_map(|flow| [&mut flow.sender, &mut flow.receiver]);
     ends.filter(|end| end.congestion.id() == language).collect()
 }
