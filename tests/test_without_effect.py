@@ -192,7 +192,7 @@ def test_a_router_takes_neither_one_place_twice_nor_this_machines_own_way_out(la
 
 
 KERNEL = """[hosts]
-a = { profile = "linux-6", tcp = { dsack = false, mss = "500 bytes" } }
+a = { profile = "linux-6", tcp = { dsack = false, initial_window = "4 segments" } }
 b = { profile = "linux-6" }
 [[flows]]
 name = "f"
@@ -216,7 +216,7 @@ def test_keys_of_a_kernels_tcp_are_settings_of_its_host_and_others_are_named(tmp
         "b: net.ipv4.tcp_timestamps = 0 (hosts.b.tcp.timestamps)",
     ]
     (error,) = found.without_effect
-    assert (error.line, error.key) == (2, "hosts.a.tcp.mss")
+    assert (error.line, error.key) == (2, "hosts.a.tcp.initial_window")
     with_settings = with_kernel_settings(load_scenario(scenario)).specification["hosts"]
     assert [host.get("sysctl") for host in with_settings] == [{"net.ipv4.tcp_dsack": "0"}, None]
 

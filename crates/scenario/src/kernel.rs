@@ -107,7 +107,7 @@ impl Kernels<'_> {
         }
     }
 
-    /// Sockets have a congestion control each, and nothing else of a flow's own.
+    /// A flow has what its sockets have, and nothing else of its own.
     fn flows(&self, found: &mut KernelKeys) {
         for (i, flow) in self.file.flows.iter().enumerate() {
             let Some(kernel) = [&flow.from, &flow.to].into_iter().find(|name| self.is_kernels(name)) else {
@@ -142,11 +142,14 @@ impl Kernels<'_> {
         self.tree.origins_below(at).any(|origin| is_of_scenario(&origin))
     }
 
-    /// Whether it is the congestion control by name, which each socket of a live run is given. Parameters of an
+    /// Whether each socket of a live run is given it: among others the congestion control by name. Parameters of an
     /// algorithm belong to the kernel's module.
     fn is_of_sockets(&self, at: &KeyPath) -> bool {
         let own = |leaf: &KeyPath| self.tree.origin(leaf).is_some_and(|origin| is_of_scenario(&origin));
-        at.last() == CONGESTION && self.leaves(at).iter().filter(|leaf| own(leaf)).all(is_name_of_algorithm)
+        match at.last() {
+            CONGESTION => self.leaves(at).iter().filter(|leaf| own(leaf)).all(is_name_of_algorithm),
+            key => OPTIONS_OF_SOCKETS.contains(&key),
+        }
     }
 
     /// The keys below `at` that are no tables, or `at`.
@@ -191,6 +194,9 @@ fn setting_of(key: &str, value: &Value) -> Option<(&'static str, String)> {
 }
 
 const CONGESTION: &str = "congestion";
+
+/// Keys of a TCP that are options of sockets: TCP_MAXSEG and TCP_NODELAY.
+const OPTIONS_OF_SOCKETS: [&str; 2] = ["mss", "nagle"];
 
 /// The value of a setting for that of a key, if there is one.
 type Meaning = fn(&Value) -> Option<String>;
@@ -259,10 +265,9 @@ mod tests {
 
     #[test]
     fn a_key_without_a_setting_is_named_with_its_place() {
-        let text =
-            plain().replacen("profile = \"plain\"", "profile = \"plain\"\ntcp = { mss = \"500 bytes\" }", 1);
+        let text = plain().replacen("profile = \"plain\"", "profile = \"plain\"\ntcp = { msl = \"9 s\" }", 1);
         let found = keys(&text, &[]);
-        let expected = "good.toml:4: hosts.server.tcp.mss: host \"server\" is a kernel, which has no setting for this \
+        let expected = "good.toml:4: hosts.server.tcp.msl: host \"server\" is a kernel, which has no setting for this \
                         key; leave it out, or set hosts.server.stack=lasthop";
         assert_eq!((said(&found), found.settings), (vec![expected.to_owned()], vec![]));
         let window = said(&keys(&plain(), &["hosts.mobile.tcp.window={ fixed = { size = \"8 KiB\" } }"]));
@@ -272,7 +277,12 @@ mod tests {
 
     #[test]
     fn sockets_have_a_congestion_control_by_name_and_no_parameters_of_it() {
-        for named in ["hosts.server.tcp.congestion=reno", "flows.download.tcp.congestion=cubic"] {
+        for named in [
+            "hosts.server.tcp.congestion=reno",
+            "flows.download.tcp.congestion=cubic",
+            "hosts.server.tcp.mss=\"500 bytes\"",
+            "flows.download.tcp.nagle=false",
+        ] {
             assert_eq!(keys(&plain(), &[named]), KernelKeys::default(), "{named}");
         }
         for with in ["hosts.server.tcp.congestion={ cubic = { beta = 0.5 } }", "flows.download.tcp.sack=true"]
@@ -288,7 +298,7 @@ mod tests {
         assert_eq!(keys(&text, &["hosts.server.tcp.retries=7"]), KernelKeys::default());
         let simulated =
             format!("{}[live]\nsimulated = [\"server\", \"mobile\"]\ncongestion = \"cubic\"\n", plain());
-        let said = said(&keys(&simulated, &["hosts.server.tcp.mss=\"500 bytes\""]));
+        let said = said(&keys(&simulated, &["hosts.server.tcp.msl=\"9 s\""]));
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(
             said[0].contains("live.congestion: no host is a kernel, which alone reads this key"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lasthop.errors import InputError, RunError
 from lasthop.fetching.limits import DEFAULT_LIMITS, Limits
@@ -25,6 +25,9 @@ DELAYED = "delayed"
 """The profile under test with the ordinary delayed ACKs of RFC 5681 §4.2."""
 
 REDIRECTIONS = (301, 302, 303, 307, 308)
+
+_RESET_BY_US: Final = "aborted"
+"""The end of a connection that this end resets, because its program reads no more."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,9 @@ def _read(exchange: Path, target: Target, profile: str) -> Fetched:
     broken = connection["broken"]
     whole = "sha256" in answer and (answer["length_known"] or not broken)
     if not whole:
-        raise RunError(f"{target.url}: {broken or answer.get('error', 'the answer broke off')}")
+        # A client that gives up has the reason, and its connection is reset by this end then.
+        reason = answer.get("error", "the answer broke off")
+        raise RunError(f"{target.url}: {reason if broken in (None, _RESET_BY_US) else broken}")
     redirects = answer["status"] in REDIRECTIONS and answer["location"] is not None
     if not redirects and not 200 <= answer["status"] < 300:
         raise RunError(f"{target.url}: the server answers {answer['status']} {answer['reason']}")
