@@ -97,7 +97,7 @@ def test_pages_and_their_objects_come_by_http3(lasthop: Lasthop) -> None:
 def test_http3_over_tcp_is_refused_with_what_to_write_instead(lasthop: Lasthop) -> None:
     refused = lasthop("run", "web-users", "--set", "flows.user.workload.web.connection=http3")
     assert refused.status == 2
-    assert "flows.0.workload" in refused.err and 'connection = "persistent"' in refused.err
+    assert "flows.user.workload" in refused.err and 'connection = "persistent"' in refused.err
 
 
 def test_a_phone_that_migrates_keeps_its_download_and_its_story_tells_it(lasthop: Lasthop, tmp_path: Path) -> None:

@@ -60,13 +60,16 @@ mod tests {
 
     /// The good scenario with quinn for both hosts, a workload that the mobile host opens, and a link besides.
     fn two_links() -> String {
-        let quinn = "profile = \"plain\"\nstack = \"quinn\"";
-        let text = GOOD
-            .replace("profile = \"plain\"", quinn)
-            .replace("preset = \"slow\"", "mtu = \"1500 bytes\"\npreset = \"slow\"");
-        let text = text.replace("bytes = \"100 KiB\"", "workload = { parallel = { over = \"http3\" } }");
-        let text = text.replace("milestones = [\"10 KiB\"]\n", "");
-        text + "[[links]]\nname = \"other\"\nbetween = [\"server\", \"mobile\"]\npreset = \"slow\"\nmtu = \"1500 bytes\"\n"
+        let mtu = "preset = \"slow\"\nmtu = \"1500 bytes\"";
+        let replaced = [
+            ("profile = \"plain\"", "profile = \"plain\"\nstack = \"quinn\""),
+            ("preset = \"slow\"", mtu),
+            ("bytes = \"100 KiB\"", "workload = { parallel = { over = \"http3\" } }"),
+            ("milestones = [\"10 KiB\"]\n", ""),
+            ("name = \"good\"", "name = \"good\"\nstop = \"60 s\""),
+        ];
+        let text = replaced.into_iter().fold(GOOD.to_owned(), |text, (from, to)| text.replace(from, to));
+        text + "[[links]]\nname = \"other\"\nbetween = [\"server\", \"mobile\"]\n" + mtu + "\n"
     }
 
     const AT: &str = "hosts.mobile.migrate.at=2 s";
