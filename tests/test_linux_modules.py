@@ -59,7 +59,7 @@ def test_a_plug_in_has_the_ending_that_scenarios_expect(lasthop: Lasthop) -> Non
         ("u32 acks;", "u23 acks;", 8, "the compiler refuses it"),
         ("#include <net/tcp.h>", "#include <net/none.h>", 5, "net/none.h"),
         ("return tcp_register_congestion_control(&aimd);", "return 0;", None, "registered no congestion control"),
-        ("ca->acks = 0;\n}", "ca->acks = 1 / READ_ONCE(ca->acks);\n}", None, "divides by zero"),
+        ("ca->acks = 0;\n}", "ca->acks = 10 / READ_ONCE(ca->acks);\n}", None, "divides by zero"),
         ("ca->acks = 0;\n}", "*(volatile u32 *)0 = ca->acks;\n}", None, "null pointer"),
     ],
 )

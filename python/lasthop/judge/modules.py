@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import shutil
 import tarfile
@@ -42,6 +43,8 @@ def _in_linux(algorithm: Mapping[str, Any] | str) -> dict[str, Any]:
 
 CUBIC: Final = _in_linux({"hystart": {"over": {"cubic-linux": {"reduction_of": "cwnd"}}}})
 
+WESTWOOD: Final = {"westwood-plus": {"filters": 2, "loss_resets_least_rtt": True, "increase": "per-byte"}}
+
 OURS: Final[Mapping[str, Any]] = {
     "bbr": "bbr",
     "bic": _in_linux("bic"),
@@ -54,10 +57,10 @@ OURS: Final[Mapping[str, Any]] = {
     "illinois": _in_linux("illinois"),
     "lp": _in_linux("lp"),
     "nv": _in_linux("nv"),
-    "scalable": _in_linux("scalable"),
+    "scalable": _in_linux({"scalable": {"legacy_window": "0 segments", "standard_growth": True}}),
     "vegas": _in_linux("vegas-linux"),
     "veno": _in_linux("veno"),
-    "westwood": _in_linux("westwood"),
+    "westwood": _in_linux(WESTWOOD),
     "yeah": _in_linux("yeah"),
 }
 """The modules of Linux 6.1 (net/ipv4/tcp_NAME.c), each with our algorithm of that name."""
@@ -164,18 +167,18 @@ def compare(
 
 def _scenario(link: Link, module: str, congestion: object) -> Scenario:
     """Return a download by one sender of Linux 6 over a path; the user has asked for the module."""
-    profile = "linux-6-bbr" if module == "bbr" else "linux-6"
-    ecn = {"tcp.ecn": True} if module == "dctcp" else {}
-    flow = {"name": "download", "from": "server", "to": "client", "until": f"{SECONDS} s", "profile": profile, **ecn}
+    host: dict[str, Any] = {"profile": "linux-6-bbr" if module == "bbr" else "linux-6"}
+    if module == "dctcp":
+        host["tcp"] = {"ecn": "dctcp"}
     document = {
         "name": "modules",
         "seed": 1,
         "stop": f"{SECONDS} s",
-        "hosts": {"server": {"profile": profile}, "client": {"profile": profile}},
+        "hosts": {"server": host, "client": host},
         "links": [dict(link.link)],
-        "flows": [flow],
+        "flows": [{"name": "download", "from": "server", "to": "client", "until": f"{SECONDS} s"}],
     }
-    overrides = {"flows.download.tcp.congestion": congestion}
+    overrides = {"hosts.server.tcp.congestion": congestion}
     return parse_scenario(document, source=f"modules: {module} on {link.name}", overrides=overrides)
 
 
@@ -186,7 +189,7 @@ class _Windows:
     times: Sequence[float]
     windows: Sequence[int]
     round_trips: Sequence[float | None]
-    delivered: int
+    throughput_Bps: float
 
     def place(self, time: float) -> int:
         """Return the index of the last row until `time`."""
@@ -207,7 +210,7 @@ def _runs(scenarios: Sequence[Scenario], tick: Callable[[int], None] | None) -> 
             tick(len(found))
         return []
 
-    record = {"tables": ["tcp", "flows"], "captures": []}
+    record = {"tables": ["tcp"], "captures": []}
     wanted = [(place, 1) for place in range(len(scenarios))]
     _native.run_batch([(each.json, record) for each in scenarios], wanted, processors(), finished)
     return [found[place] for place in range(len(scenarios))]
@@ -218,8 +221,8 @@ def _windows(run: _native.Run) -> _Windows:
     table = table.filter(pa.compute.equal(table["host"], "server"))
     times = [time / 1e9 for time in table["time_ns"].cast(pa.int64()).to_pylist()]
     trips = [None if trip is None else trip / 1e9 for trip in table["srtt_ns"].cast(pa.int64()).to_pylist()]
-    flows = pa.table(run.table("flows"))
-    return _Windows(times, table["cwnd"].to_pylist(), trips, flows["bytes"][0].as_py())
+    (flow,) = json.loads(run.summary_json)["flows"]
+    return _Windows(times, table["cwnd"].to_pylist(), trips, flow["throughput_Bps"])
 
 
 def _comparison(module: str, path: str, theirs: _Windows, ours: _Windows) -> Comparison:
@@ -232,4 +235,4 @@ def _comparison(module: str, path: str, theirs: _Windows, ours: _Windows) -> Com
         elif first is None:
             first = time
         time += max(theirs.round_trips[there] or 0.1, 0.001)
-    return Comparison(module, path, number, equal / number, first, ours.delivered / max(theirs.delivered, 1))
+    return Comparison(module, path, number, equal / number, first, ours.throughput_Bps / max(theirs.throughput_Bps, 1))
