@@ -3,14 +3,14 @@
 use std::sync::LazyLock;
 
 use ::scenario::{Resolved, Search};
-use sim::World;
+use stacks::Run;
 use testkit::profile::repository;
 
 /// Where profiles and presets are found.
 static SEARCH: LazyLock<Search> = LazyLock::new(|| Search::new([repository()]));
 
-/// Resolves the text as a scenario. The canonical JSON of an accepted scenario resolves to the same, and its world runs
-/// for some thousand instants.
+/// Resolves the text as a scenario. The canonical JSON of an accepted scenario resolves to the same, and it runs for
+/// some thousand instants.
 pub fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     upgrade(text);
@@ -20,8 +20,8 @@ pub fn run(bytes: &[u8]) {
     let again = Resolved::from_json(&resolved.json()).expect("our own JSON");
     assert_eq!(again.hash(), resolved.hash(), "a resolved scenario changes on its way through JSON");
     let spec = resolved.to_spec().expect("a resolved scenario is a specification");
-    if let Ok(mut world) = World::new(spec) {
-        advance(&mut world);
+    if let Ok(mut run) = Run::new(spec, &resolved.stacks()) {
+        advance(&mut run);
     }
 }
 
@@ -32,15 +32,12 @@ fn upgrade(text: &str) {
     }
 }
 
-/// Runs the world through its first instants.
-fn advance(world: &mut World) {
+/// Takes the run through its first instants.
+fn advance(run: &mut Run) {
     for _ in 0..INSTANTS {
-        let Some(next) = world.next_event() else { return };
-        assert!(next >= world.now(), "an event lies in the past");
-        world.run_until(next).expect("the stream that arrives is the one that was sent");
-        if world.is_over() {
-            return;
-        }
+        let Some(next) = run.next_event() else { return };
+        assert!(next >= run.now(), "an event lies in the past");
+        run.run_until(next).expect("the stream that arrives is the one that was sent");
     }
 }
 
