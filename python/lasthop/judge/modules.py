@@ -189,7 +189,7 @@ class _Windows:
     times: Sequence[float]
     windows: Sequence[int]
     round_trips: Sequence[float | None]
-    throughput_Bps: float
+    throughput: float
 
     def place(self, time: float) -> int:
         """Return the index of the last row until `time`."""
@@ -235,4 +235,4 @@ def _comparison(module: str, path: str, theirs: _Windows, ours: _Windows) -> Com
         elif first is None:
             first = time
         time += max(theirs.round_trips[there] or 0.1, 0.001)
-    return Comparison(module, path, number, equal / number, first, ours.throughput_Bps / max(theirs.throughput_Bps, 1))
+    return Comparison(module, path, number, equal / number, first, ours.throughput / max(theirs.throughput, 1))
