@@ -112,7 +112,7 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as left:
         main(["fly"])
     assert left.value.code == 2
-    commands = "new, list, show, convert, doctor, run, study, live, packetdrill, league, stress, check, "
+    commands = "new, list, show, convert, doctor, run, study, live, packetdrill, cc, league, stress, "
     assert f"The commands are {commands}" in capsys.readouterr().err
 
 
