@@ -97,7 +97,8 @@ def test_pages_and_their_objects_come_by_http3(lasthop: Lasthop) -> None:
 def test_http3_over_tcp_is_refused_with_what_to_write_instead(lasthop: Lasthop) -> None:
     refused = lasthop("run", "web-users", "--set", "flows.user.workload.web.connection=http3")
     assert refused.status == 2
-    assert "flows.user.workload" in refused.err and 'connection = "persistent"' in refused.err
+    assert "flows.user.workload" in refused.err
+    assert 'connection = "persistent"' in refused.err
 
 
 def test_a_phone_that_migrates_keeps_its_download_and_its_story_tells_it(lasthop: Lasthop, tmp_path: Path) -> None:
@@ -114,7 +115,8 @@ def test_a_phone_that_migrates_keeps_its_download_and_its_story_tells_it(lasthop
 def test_only_a_host_with_quinn_migrates_and_only_in_virtual_time(lasthop: Lasthop) -> None:
     tcp = lasthop("run", "quickstart", "--set", 'hosts.mobile.migrate={ at = "1 s", to = "10.7.7.7" }')
     assert tcp.status == 2
-    assert "hosts.mobile.migrate" in tcp.err and 'stack = "quinn"' in tcp.err
+    assert "hosts.mobile.migrate" in tcp.err
+    assert 'stack = "quinn"' in tcp.err
     live = lasthop("live", "quic-migration")
     assert live.status == 2
     assert "in virtual time only" in live.err

@@ -26,10 +26,9 @@ impl ObservedFlow {
         }
         delays.fill(&mut reading);
         let delays = delays.delays().since(&DelayHistogram::default());
-        self.summary.measures =
-            FlowMeasures::of(&reading, delays, log.transfers())
-                .rated(service.voice, &reading)
-                .played_whole(service.playback, log.transfers());
+        self.summary.measures = FlowMeasures::of(&reading, delays, log.transfers())
+            .rated(service.voice, &reading)
+            .played_whole(service.playback, log.transfers());
         self.transfers = log.transfers().to_vec();
     }
 }

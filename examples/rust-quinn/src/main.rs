@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use lasthop_network::{Arrival, Datagram, Network};
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event,
-    ReadError, ServerConfig, StreamEvent, StreamId, Transmit,
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig,
+    Event, ReadError, ServerConfig, StreamEvent, StreamId, Transmit,
 };
 
 const SIZE: usize = 2_000_000;
@@ -50,7 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             return Err("the scenario stopped before the transfer ended".into());
         }
         while let Some(arrival) = network.poll() {
-            let node = if network.address(arrival.host) == *server_at.ip() { &mut server } else { &mut client };
+            let node =
+                if network.address(arrival.host) == *server_at.ip() { &mut server } else { &mut client };
             node.receive(clock.at(now), &arrival);
         }
         for node in [&mut server, &mut client] {
@@ -92,12 +93,18 @@ struct Node {
 
 impl Node {
     fn new(address: SocketAddrV4, server: Option<ServerConfig>) -> Self {
-        let endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), server.map(Arc::new), true, Some([7; 32]));
+        let endpoint =
+            Endpoint::new(Arc::new(EndpointConfig::default()), server.map(Arc::new), true, Some([7; 32]));
         let (connection, answers, sending) = (None, Vec::new(), None);
         Self { address, endpoint, connection, answers, sending, received: 0, is_done: false }
     }
 
-    fn connect(&mut self, now: Instant, config: ClientConfig, to: SocketAddrV4) -> Result<(), Box<dyn Error>> {
+    fn connect(
+        &mut self,
+        now: Instant,
+        config: ClientConfig,
+        to: SocketAddrV4,
+    ) -> Result<(), Box<dyn Error>> {
         self.connection = Some(self.endpoint.connect(now, config, SocketAddr::V4(to), "localhost")?);
         Ok(())
     }

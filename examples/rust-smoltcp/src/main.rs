@@ -77,7 +77,8 @@ impl Node {
             // The whole Internet is on the link: no route is needed.
             all.push(IpCidr::new(IpAddress::Ipv4(address), 0)).expect("there is room for one");
         });
-        let mut socket = Socket::new(SocketBuffer::new(vec![0; 262_144]), SocketBuffer::new(vec![0; 262_144]));
+        let mut socket =
+            Socket::new(SocketBuffer::new(vec![0; 262_144]), SocketBuffer::new(vec![0; 262_144]));
         socket.set_congestion_control(CongestionControl::Cubic);
         let mut sockets = SocketSet::new(Vec::new());
         let handle = sockets.add(socket);

@@ -29,7 +29,10 @@ pub(super) fn workloads() -> BTreeMap<&'static str, serde_json::Value> {
         ("on-off", json!({ "rate": "200 kbit/s", "on": "50 ms", "off": "20 ms" })),
         ("voip", json!({ "talk": "100 ms", "silence": "20 ms" })),
         ("push-to-talk", json!({ "talk": "200 ms", "pause": "20 ms", "frames": 2 })),
-        ("streaming", json!({ "rates": ["400 kbit/s"], "chunk": "50 ms", "startup": "50 ms", "buffer": "200 ms" })),
+        (
+            "streaming",
+            json!({ "rates": ["400 kbit/s"], "chunk": "50 ms", "startup": "50 ms", "buffer": "200 ms" }),
+        ),
         ("constant-rate", json!({ "rate": "200 kbit/s" })),
         ("poisson", json!({ "rate": "200 kbit/s" })),
         ("tfrc", json!({ "packet": "1000 bytes" })),

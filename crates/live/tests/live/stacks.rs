@@ -115,7 +115,10 @@ fn every_workload() -> BTreeMap<&'static str, Value> {
         ("web", json!({ "connection": "persistent", "think": "50 ms", "size": "30 kB" })),
         ("interactive", json!({ "gap": "50 ms" })),
         ("arrivals", json!({ "size": "10 kB", "gap": "100 ms" })),
-        ("streaming", json!({ "rates": ["400 kbit/s"], "chunk": "200 ms", "startup": "200 ms", "buffer": "1 s" })),
+        (
+            "streaming",
+            json!({ "rates": ["400 kbit/s"], "chunk": "200 ms", "startup": "200 ms", "buffer": "1 s" }),
+        ),
         ("push-to-talk", json!({ "talk": "400 ms", "pause": "100 ms" })),
         ("parallel", json!({ "count": 3, "size": "20 kB" })),
         ("both-ways", json!({ "there": "100 kB", "back": "50 kB" })),

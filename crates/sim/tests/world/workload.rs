@@ -111,7 +111,8 @@ fn a_stream_stalls_where_the_link_is_slower_than_its_lowest_rate() {
 fn a_stream_takes_the_highest_rate_that_keeps_its_buffer_filled() {
     let rates = ["500 kbit/s", "1 Mbit/s", "2 Mbit/s", "4 Mbit/s"];
     let media = |link_rate: &str| {
-        let link = config(json!({ "rate": link_rate, "propagation": "20 ms", "queue": { "limit": "50 packets" } }));
+        let link =
+            config(json!({ "rate": link_rate, "propagation": "20 ms", "queue": { "limit": "50 packets" } }));
         let flow = run(one(link, json!({ "streaming": { "rates": rates } }), 600)).summary.flows.remove(0);
         assert_eq!(flow.measures.stalls, Some(0), "{link_rate}: {flow:?}");
         flow.measures.media_bit_rate.unwrap()

@@ -425,7 +425,8 @@ fn background_traffic_offers_its_shares_over_a_long_run() {
 
 #[test]
 fn a_player_asks_for_the_next_chunk_when_its_buffer_has_room_for_it() {
-    let streaming = json!({ "streaming": { "rates": ["1 Mbit/s"], "chunk": "2 s", "buffer": "5 s", "startup": "2 s" } });
+    let streaming =
+        json!({ "streaming": { "rates": ["1 Mbit/s"], "chunk": "2 s", "buffer": "5 s", "startup": "2 s" } });
     let mut program = program(streaming, 100);
     let at = |seconds: u64| Instant::START + Duration::from_secs(seconds);
     let read = |side, position| SocketEvent::Read { side, position };
@@ -436,8 +437,13 @@ fn a_player_asks_for_the_next_chunk_when_its_buffer_has_room_for_it() {
         program.handle_event(at(chunk - 1), SocketId::FIRST, read(Side::From, 300 * chunk));
         program.handle_event(at(chunk - 1), SocketId::FIRST, read(Side::To, 250_000 * chunk));
     }
-    let transfers = commands(&mut *program).into_iter().filter(|command| matches!(command, Command::ReportTransfer(_)));
-    assert_eq!((transfers.count(), program.poll_timeout()), (2, Instant::NEVER), "3 s and 2 s fit: it asks at once");
+    let transfers =
+        commands(&mut *program).into_iter().filter(|command| matches!(command, Command::ReportTransfer(_)));
+    assert_eq!(
+        (transfers.count(), program.poll_timeout()),
+        (2, Instant::NEVER),
+        "3 s and 2 s fit: it asks at once"
+    );
     program.handle_event(at(1), SocketId::FIRST, read(Side::From, 900));
     program.handle_event(at(1), SocketId::FIRST, read(Side::To, 750_000));
     assert_eq!(program.poll_timeout(), at(3), "5 s are buffered: room for 2 s is there in 2 s");
