@@ -80,9 +80,11 @@ def test_what_a_progress_callback_raises_ends_the_run(base: Path) -> None:
         run(load_scenario(base), progress=enough)
 
 
-def test_ctrl_c_ends_a_run_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("inherited", ["-", "''"], ids=["handled", "ignored, as in the background of a script"])
+def test_ctrl_c_ends_a_run_and_leaves_nothing(inherited: str, tmp_path: Path) -> None:
     long = ["--set", 'flows.download.bytes="100 GB"', "--set", "record.tables=[]", "--set", "record.captures=[]"]
     command = [sys.executable, "-m", "lasthop", "run", "quickstart", *long, "--out", "r"]
+    command = ["sh", "-c", f'trap {inherited} INT; exec "$@"', "sh", *command]
     running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     time.sleep(2)
     running.send_signal(signal.SIGINT)
