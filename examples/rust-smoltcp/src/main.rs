@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         network.run_until(now)?;
         while let Some(arrival) = network.poll() {
             let node = nodes.iter_mut().find(|node| node.host == arrival.host);
-            node.ok_or("a packet for nobody")?.device.0.borrow_mut().arrived.push_back(arrival.packet);
+            node.ok_or("a packet for another host")?.device.0.borrow_mut().arrived.push_back(arrival.packet);
         }
     }
     println!("{received} bytes after {:.3} s", now.as_secs_f64());
