@@ -20,7 +20,9 @@ pub fn ends(spec: &Spec, flow: &FlowSpec, id: FlowId) -> PerSide<SocketAddrV4> {
     )
 }
 
-/// The port from which a connection continues whose NAT has forgotten its first one: each has one of its own.
+/// The port from which a connection continues whose NAT has forgotten its first one: each has one of its own. Browsers
+/// have no QUIC.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) const fn rebound_port(port: u16) -> u16 {
     port + CLIENT_PORTS
 }
