@@ -133,9 +133,14 @@ def _pipe(rows: Columns, pipes: Columns) -> Floats:
     if "connection" in rows and "connection" in pipes and len(rows):
         pipes = pipes.where(pipes.numbers("connection") == rows.numbers("connection")[0])
     time, at = rows.seconds("time_ns"), pipes.seconds("time_ns")
-    sent = np.cumsum(np.where(rows.among("direction", ("sent",)), rows.numbers("len"), 0.0))
-    # What a decision lets go leaves at its own time.
-    before = np.concatenate([[0.0], sent])[np.searchsorted(time, at, side="left")]
+    is_sent = rows.among("direction", ("sent",))
+    sent = np.cumsum(np.where(is_sent, rows.numbers("len"), 0.0))
+    # What a decision lets go leaves at its own time; what left before the last of several ACKs at one time is in the
+    # pipe at the decision on that ACK.
+    begin, end = (np.searchsorted(time, at, side=side) for side in ("left", "right"))
+    heard_by = np.append(0, np.maximum.accumulate(np.where(is_sent, 0, np.arange(1, len(rows) + 1))))[end]
+    one_of_several = np.searchsorted(at, at, side="right") - np.searchsorted(at, at, side="left") > 1
+    before = np.append(0.0, sent)[np.where(one_of_several, np.maximum(begin, heard_by), begin)]
     last = np.searchsorted(at, time, side="right") - 1
     known = np.where(last >= 0, pipes.numbers("pipe")[last] - before[last], 0.0) if len(at) else 0.0
     return np.asarray((sent + known).clip(min=0))
