@@ -76,6 +76,9 @@ NOTE_LETTER_IN: Final = 0.055
 
 MOST_LISTED: Final = 6
 
+CLEARED: Final[dict[str, Any]] = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+"""The ground of a number among lines, so that it can be read."""
+
 _SETTINGS: Final[dict[str, Any]] = {
     "axes.edgecolor": "#555555",
     "axes.formatter.useoffset": False,

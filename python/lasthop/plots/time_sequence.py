@@ -110,7 +110,8 @@ def _limits(sent: Sent, acks: Acks, drops: Drops, span: Span) -> tuple[float, fl
     if not len(shown):
         return 0.0, 1.0
     room = 0.03 * max(float(np.ptp(shown)), 1.0)
-    return float(shown.min()) - room, float(shown.max()) + room
+    below = 2 * room if int(span.holds(drops.time).sum()) >= COUNTED_FROM else room  # a number stands under its place
+    return float(shown.min()) - below, float(shown.max()) + room
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ class Diagram:
                 self.axes.annotate(
                     f"×{count:.0f}", (time, offset / self.scale.divisor), textcoords="offset points",
                     xytext=(5, -6) if at_edge else (-5, 4), ha="left" if at_edge else "right",
-                    color=style.RED, fontsize=5.5, clip_on=True, zorder=5,
+                    color=style.RED, fontsize=5.5, clip_on=True, zorder=5, bbox=style.CLEARED,
                 )  # fmt: skip
 
     def _mark(self, time: Floats, offset: Floats, rows: Booleans, words: str, **looks: Any) -> None:
