@@ -330,7 +330,7 @@ def test_of_many_queues_those_with_most_drops_are_drawn_and_the_others_told(run:
     figure = draw("queue", queues(8, run))
     assert panel_titles(figure) == [f"queue of link hop-{n}, down" for n in range(2, 8)]
     assert note_of(figure) == (
-        f"Left out: hop-1.down, hop-0.down (2 queues of at most {QUEUE_LIMIT} packets, 1 dropped; --link draws it)"
+        f"Left out: hop-1.down, hop-0.down (2 queues of at most {QUEUE_LIMIT} packets, 1 dropped; --link draws them)"
     )
 
 

@@ -51,8 +51,10 @@ def draw(source: Source, view: View) -> Figure:
     span = span_of(view, *(queue.time for queue in queues))
     figure = style.new_figure(view.width, HEIGHT_IN + PANEL_IN * (panels - 1))
     rows = list(figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0])
+    # All alike: panels of one picture are read beside one another.
+    in_summary = any(int(span.holds(queue.time).sum()) > MOST_CHANGES for queue in queues)
     for axes, queue in zip(rows, queues, strict=False):
-        _draw_panel(axes, queue, span)
+        _draw_panel(axes, queue, span, in_summary=in_summary)
         words = f"queue of link {queue.link}, {queue.direction}"
         if panels == 1:
             set_title(axes, view, source, words)
@@ -66,6 +68,7 @@ def draw(source: Source, view: View) -> Figure:
     for axes, queue in zip_longest(rows, queues):
         if queue is None or queue.highest() == 0:
             style.say_empty(axes, "no packet waited in a queue")
+    figure.align_ylabels(rows)
     style.legend_below(figure, rows, note=_note(left_out))
     return figure
 
@@ -88,18 +91,19 @@ def _note(left_out: list[Queue]) -> str:
     lost = f", {dropped} dropped" if dropped else ""
     longest = max(queue.highest() for queue in left_out)
     which = style.listed([queue.name for queue in left_out])
-    what = f"{len(left_out)} queues" if len(left_out) > 1 else "a queue"
-    return f"Left out: {which} ({what} of at most {longest:g} packets{lost}; --link draws it)"
+    what, it = (f"{len(left_out)} queues", "them") if len(left_out) > 1 else ("a queue", "it")
+    packets = "packet" if longest == 1 else "packets"
+    return f"Left out: {which} ({what} of at most {longest:g} {packets}{lost}; --link draws {it})"
 
 
-def _draw_panel(axes: Axes, queue: Queue, span: Span) -> None:
+def _draw_panel(axes: Axes, queue: Queue, span: Span, *, in_summary: bool) -> None:
     length, met = queue.length, queue.length_at_drops
     histories = ((queue.time, length), (queue.drop_time, met), (queue.average_time, queue.average))
     highest = max(float(values[span.holds(time)].max(initial=0)) for time, values in histories) or 1.0
     limit = queue.limit.amount if queue.limit is not None and queue.limit.in_bytes == queue.in_bytes else np.inf
     top = limit if limit <= ROOM * highest else highest
     scale = scale_of("bytes", top, 0.0) if queue.in_bytes else Scale("packets", 1.0)
-    if int(span.holds(queue.time).sum()) > MOST_CHANGES:
+    if in_summary:
         _draw_summary(axes, queue.time, length / scale.divisor, span)
     else:
         axes.fill_between(queue.time, length / scale.divisor, step="post", color=style.CYAN, alpha=0.25, linewidth=0)
