@@ -22,13 +22,13 @@ KBIT: Final = 1e3
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw the users of the first channel where they stand, coloured by their mean rate; calls are squares."""
+    """Draw the users of the first channel where they stand, coloured by their mean rate; squares have a budget."""
     rows = source.table(TABLE)
     if rows.num_rows == 0:
         raise InputError("no user is on a shared channel", help="run a scenario with a cell, such as hsdpa-cell")
     column = {name: np.asarray(rows[name].to_pylist()) for name in ("cell", "x_m", "y_m", "site_x_m", "site_y_m")}
     rate = np.asarray(rows["bit_rate"].to_pylist(), dtype=float) / KBIT
-    calls = np.asarray([budget is not None for budget in rows["budget_s"].to_pylist()])
+    timely = np.asarray([budget is not None for budget in rows["budget_s"].to_pylist()])
     first = column["cell"] == column["cell"][0]
     figure = style.new_figure(view.width, SIDE_IN)
     figure.set_figwidth(min(figure.get_figwidth(), WIDTH_IN))
@@ -36,8 +36,8 @@ def draw(source: Source, view: View) -> Figure:
     _draw_sites(axes, column["site_x_m"][first], column["site_y_m"][first])
     scale, greatest = None, float(rate[first].max())
     for of_kind, marker, words in (
-        (first & calls, "s", "call"),
-        (first & ~calls, "o", "other user" if calls.any() else "user"),
+        (first & timely, "s", "user with a delay budget"),
+        (first & ~timely, "o", "other user" if timely.any() else "user"),
     ):
         if of_kind.any():
             x, y = column["x_m"][of_kind] / KBIT, column["y_m"][of_kind] / KBIT
