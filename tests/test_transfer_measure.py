@@ -92,7 +92,7 @@ cases = [{ rate = [100, 400] }]
 
 def test_the_picture_shows_every_transfer_and_none_faster_than_the_link() -> None:
     run = api.run("web-users", overrides=["record.tables=['transfers']"])
-    rates = goodputs_kbps(run, View())
+    (rates,) = goodputs_kbps(run, View()).values()
     assert len(rates) == run.table("transfers").num_rows
     assert rates.max() < 2_000, "the link carries 2 Mbit/s"
     assert draw("transfers", run).axes[0].get_xscale() == "log"

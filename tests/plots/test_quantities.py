@@ -17,7 +17,7 @@ from lasthop.plots import Tables, View, draw
 from lasthop.plots.columns import Floats
 from lasthop.plots.coverage import Block, Coverage, covered, first_bytes
 from lasthop.plots.delivery import arrivals, flight, round_trips
-from lasthop.plots.flow import FlowTables
+from lasthop.plots.flow import FlowTables, some_of
 from lasthop.plots.overlay import draw_overlay
 
 RATE = 2e6
@@ -115,6 +115,29 @@ def crowd() -> api.Run:
     )
 
 
+def test_of_many_flows_each_group_is_one_curve() -> None:
+    link = '{ rate = "5 Mbit/s", propagation = "20 ms" }'
+    entries = "".join(
+        f'{{ name = "{name}", from = "a", to = "b", count = {count}, bytes = "{size} kB" }},'
+        for name, count, size in (("large", 9, 80), ("small", 7, 20))
+    )
+    run = api.run(
+        f'name = "groups"\nhosts = {{ a = {{ profile = "linux-6" }}, b = {{ profile = "linux-6" }} }}\n'
+        f'flows = [{entries}]\nlinks = [{{ name = "l", between = ["a", "b"], down = {link}, up = {link} }}]\n'
+        'record = { tables = ["segments"] }\n'
+    )
+    (axes,) = draw("throughput", run).axes
+    found = amounts(axes, unit_of(axes))
+    assert found == pytest.approx({"large, 9 flows": 720e3, "small, 7 flows": 140e3}, rel=1e-9)
+
+
+def test_of_many_flows_the_first_ones_of_each_group_are_shown() -> None:
+    groups = ["call"] * 5 + ["web"] * 2 + ["stream"]
+    assert some_of(groups, 4) == [0, 1, 5, 7]
+    assert some_of(groups, 20) == list(range(8))
+    assert some_of(list(range(9)), 4) == [0, 1, 2, 3]
+
+
 def test_of_many_flows_the_largest_are_drawn_and_the_others_together_so_that_nothing_is_missing(crowd: api.Run) -> None:
     (axes,) = draw("throughput", crowd).axes
     found = amounts(axes, unit_of(axes))
@@ -203,6 +226,19 @@ def test_data_in_flight_ends_at_nothing_and_stays_below_the_offered_window(run: 
     assert drawn[-1] == 0
     offered = next(line for line in axes.lines if str(line.get_label()).startswith("window that the peer offers"))
     assert np.max(drawn) <= np.max(np.asarray(offered.get_ydata()))
+
+
+def test_what_a_burst_of_acks_lets_go_is_in_flight_once() -> None:
+    """After a delay spike many ACKs arrive at one time, and the record has a pipe at each."""
+    spiked = api.run("delay-spike", overrides=["links.lasthop.preset=gprs"])
+    flow = FlowTables(spiked, "download")
+    found, told = flight(flow), flow.decisions()
+    at, window = told.seconds("time_ns"), told.numbers("cwnd")
+    assert (np.diff(at) == 0).sum() > 100
+    for moment, amount in zip(found.time, found.bytes, strict=True):
+        # A window that shrinks does not call data back: the largest of the round trips before counts.
+        assert amount <= window[(at > moment - 3.0) & (at <= moment)].max(initial=512.0)
+    assert found.bytes[-1] == 0
 
 
 def test_of_a_call_no_flight_is_drawn(duel: api.Run) -> None:

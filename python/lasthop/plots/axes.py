@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from lasthop.plots import style
 from lasthop.plots.columns import Floats
@@ -70,6 +70,19 @@ def set_count_axis(axes: Axes, highest: float) -> None:
     """Whole numbers up the side, from zero to a little over `highest`."""
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
     axes.set_ylim(0, 1.1 * highest)
+
+
+def set_log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
+    """A logarithmic scale with the numbers 1, 2 and 5 of each decade, and with more of them within one."""
+    if which == "x":
+        axes.set_xscale("log")
+    else:
+        axes.set_yscale("log")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 10 * low else (1, 2, 3, 5, 7)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def set_title(axes: Axes, view: View, source: Source, words: str, room_pt: float = 0.0) -> None:

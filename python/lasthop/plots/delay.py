@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from lasthop.plots import style, thinning
-from lasthop.plots.axes import set_amount_axis, set_time_axis, set_title
+from lasthop.plots.axes import set_amount_axis, set_log_axis, set_time_axis, set_title
 from lasthop.plots.columns import Floats
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.runs import Drawn, each_delay, flows_of_runs
@@ -23,6 +23,9 @@ FRAME_IN: Final = 0.9
 MOST_STEPS: Final = 1000
 """Largest number of steps of a distribution's curve; more would not be visible."""
 
+FAR_APART: Final = 10.0
+"""Ratio of two flows' medians from which an axis of delays is logarithmic."""
+
 WHISKERS: Final = (5.0, 95.0)
 """Percentiles to which a box's lines reach."""
 
@@ -35,19 +38,28 @@ def draw_over_time(source: Source, view: View) -> Figure:
     figure = style.new_figure(view.width, HEIGHT_IN)
     axes = figure.subplots()
     highest = max((float(delay.max(initial=0.0)) for _, _, delay in found), default=0.0) or 1.0
+    lowest = min((float(delay.min(initial=highest)) for _, _, delay in found), default=highest)
+    is_log = _are_far_apart([delay for _, _, delay in found])
+    sheet = Sheet(span, float(np.log(lowest)), float(np.log(highest))) if is_log else Sheet(span, 0.0, highest)
     for one, time, delay in found:
-        drawn, _ = thinning.spots(Sheet(span, 0.0, highest), time, delay)
+        drawn, _ = thinning.spots(sheet, time, np.log(delay) if is_log else delay)
+        marker, size = one.marker
         axes.plot(
-            time[drawn], delay[drawn] * 1e3, linestyle="none", marker=".", markersize=2.5, markeredgewidth=0,
+            time[drawn], delay[drawn] * 1e3, linestyle="none", marker=marker, markersize=size, markeredgewidth=0,
             color=one.colour,
         )  # fmt: skip
-        # A dot in the legend is larger than those of the packets, so that its colour can be seen.
+        # A mark in the legend is larger than those of the packets, so that its colour can be seen.
         axes.plot(
-            [], [], linestyle="none", marker="o", markersize=3.5, color=one.colour, label=f"{one.words} ({len(time)})"
-        )
+            [], [], linestyle="none", marker=marker, markersize=3.5, color=one.colour,
+            label=f"{one.words} ({len(time)})",
+        )  # fmt: skip
     set_title(axes, view, source, "delay of packets with data, from sender to receiver")
-    set_amount_axis(axes, "Delay (ms)")
-    axes.set_ylim(0, 1.05e3 * highest)
+    if is_log:
+        axes.set_ylabel("Delay (ms)")
+        set_log_axis(axes, "y")
+    else:
+        set_amount_axis(axes, "Delay (ms)")
+        axes.set_ylim(0, 1.05e3 * highest)
     set_time_axis(axes, span)
     if not any(len(time) for _, time, _ in found):
         style.say_empty(axes, "no data arrived in this time")
@@ -66,6 +78,8 @@ def draw_distribution(source: Source, view: View) -> Figure:
             axes.step(value * 1e3, share, where="post", color=one.colour, linestyle=one.dashes, label=one.words)
     set_title(axes, view, source, "distribution of the delay of packets with data")
     axes.set_xlabel("Delay (ms)")
+    if _are_far_apart([delay for _, _, delay in found]):
+        set_log_axis(axes, "x")
     axes.set_ylabel("Share of packets")
     axes.set_ylim(0, 1.02)
     if not any(len(delay) for _, _, delay in found):
@@ -89,13 +103,23 @@ def draw_boxes(source: Source, view: View) -> Figure:
         for box, (one, _) in zip(boxes["boxes"], told, strict=True):
             box.set(facecolor=one.colour, alpha=0.5)
         axes.invert_yaxis()
-        axes.set_xlim(left=0)
+        if _are_far_apart([delay for _, _, delay in found]):
+            set_log_axis(axes, "x")
+        else:
+            axes.set_xlim(left=0)
     else:
         style.say_empty(axes, "no data arrived in this time")
     set_title(axes, view, source, "delay of packets with data: quartiles, 5 % and 95 %")
     axes.set_xlabel("Delay (ms)")
     style.legend_below(figure, [axes], note=note)
     return figure
+
+
+def _are_far_apart(delays: list[Floats]) -> bool:
+    """Whether one flow's median is many times another's, so that on a linear axis the shorter delays were one line."""
+    medians = [float(np.median(delay)) for delay in delays if len(delay)]
+    above_zero = all((delay > 0).all() for delay in delays)
+    return bool(medians) and above_zero and max(medians) > FAR_APART * min(medians)
 
 
 def distribution(values: Floats) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ numbered from 0, and each has length 1.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -325,6 +326,21 @@ def choose_flow(flows: list[str], name: str | None) -> str:
         more = f", and {len(flows) - MOST_NAMED} more" if len(flows) > MOST_NAMED else ""
         raise InputError(f"no flow {name!r} in the result", key="flow", help=f"choose one of {some}{more}")
     return name
+
+
+def group_of(flow: str) -> str:
+    """The name of its entry in the scenario: that of "web-3" is "web", if the entry has a `count` or many hosts."""
+    return re.sub(r"-\d+$", "", flow)
+
+
+def some_of(groups: Sequence[object], most: int) -> list[int]:
+    """Places of at most `most` things, in their order: the first one of each group, then the second ones, and so on."""
+    seen: Counter[object] = Counter()
+    ranks = []
+    for place, group in enumerate(groups):
+        ranks.append((seen[group], place))
+        seen[group] += 1
+    return sorted(place for _, place in sorted(ranks)[:most])
 
 
 MOST_NAMED: Final = 10

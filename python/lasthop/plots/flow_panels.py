@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.axes import mark_timeouts, room_for_labels, set_time_axis, set_title, set_title_above_all
-from lasthop.plots.flow import FlowTables, choose_flow, flow_names, silent_flows
+from lasthop.plots.flow import FlowTables, choose_flow, flow_names, group_of, silent_flows, some_of
 from lasthop.plots.kind import View
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span, span_of
 
 MOST_PANELS: Final = 4
-"""Largest number of flows that are drawn without being named; the first ones are."""
+"""Largest number of flows that are drawn without being named; the first ones of each group are."""
 
 SMALLER: Final = 0.68
 """Height of a panel among several, as a share of its height alone."""
@@ -64,6 +64,7 @@ def draw_flows(
         mark_timeouts(axes, flow.timeouts(), span)
     set_time_axis(rows[-1], span)
     _set_titles(figure, rows, flows, source, view, span)
+    figure.align_ylabels(rows)
     style.legend_below(figure, figure.axes, legend, note)
     return figure
 
@@ -82,9 +83,10 @@ def _chosen(source: Source, view: View, *, without_datagrams: bool) -> tuple[lis
         )
     others = [name for name in asked if name in without]
     said = [f"{style.listed(others)} (datagrams)"] if others else []
-    if more := fitting[MOST_PANELS:]:
+    shown = [fitting[place] for place in some_of([group_of(name) for name in fitting], MOST_PANELS)]
+    if more := [name for name in fitting if name not in shown]:
         said.append(f"{style.listed(more)} ({len(more)} flows that --flow shows)")
-    return fitting[:MOST_PANELS], f"Left out: {'; '.join(said)}" if said else ""
+    return shown, f"Left out: {'; '.join(said)}" if said else ""
 
 
 def _check_decisions(source: Source) -> None:

@@ -14,11 +14,14 @@ import numpy as np
 from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.columns import Floats
-from lasthop.plots.flow import FlowTables, choose_flow, flow_names
+from lasthop.plots.flow import FlowTables, choose_flow, flow_names, group_of, some_of
 from lasthop.plots.kind import View
 from lasthop.plots.source import ReadOnce, Source, check_tables, columns_of
 
 DASHES: Final[tuple[Any, ...]] = ("-", (0, (3.5, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
+
+MARKERS: Final = (("o", 1.25), ("^", 2.2), ("s", 1.7), ("D", 1.7))
+"""Marks of packets, with their sizes in points."""
 
 MOST_FLOWS: Final = 14
 """Largest number of flows that are drawn: more colours and dashes could not be distinguished."""
@@ -33,6 +36,7 @@ class Drawn:
     colour: str
     dashes: Any
     run: int = 0
+    marker: tuple[str, float] = MARKERS[0]
 
 
 def flows_of_runs(
@@ -40,7 +44,7 @@ def flows_of_runs(
 ) -> tuple[list[Drawn], str]:
     """Return the view's flow (or all flows) of the run and of those beside it, and a note on those left out.
 
-    At most the first `most` flows of all are returned.
+    At most `most` flows of all are returned: the first ones of each group.
     """
     runs = named_runs(source, view)
     found = []
@@ -50,11 +54,19 @@ def flows_of_runs(
         chosen = [choose_flow(names, view.flow)] if view.flow is not None or not names else names
         found += [(place, FlowTables(run, flow), _words(name, flow, len(runs), len(chosen))) for flow in chosen]
     named = list(dict.fromkeys(flow.name for _, flow, _ in found))
-    drawn = [
-        Drawn(flow, words, *look_of(named.index(flow.name), run, len(runs)), run) for run, flow, words in found[:most]
-    ]
-    left_out = [words for _, _, words in found[most:]] if most is not None else []
+    groups = [(number, group_of(flow.name)) for number, flow, _ in found]
+    shown = some_of(groups, len(found) if most is None else most)
+    drawn = []
+    for number, flow, words in (found[place] for place in shown):
+        place = named.index(flow.name)
+        drawn.append(Drawn(flow, words, *look_of(place, number, len(runs)), number, marker_of(place)))
+    left_out = [words for place, (_, _, words) in enumerate(found) if place not in shown]
     return drawn, f"Left out: {style.listed(left_out)} ({len(left_out)} flows that --flow shows)" if left_out else ""
+
+
+def marker_of(flow: int) -> tuple[str, float]:
+    """Return mark and size for a flow's packets: another one each time that the colours begin again."""
+    return MARKERS[flow // len(style.SERIES) % len(MARKERS)]
 
 
 def look_of(flow: int, run: int, runs: int) -> tuple[str, Any]:

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from lasthop.plots import style
 from lasthop.plots.axes import set_amount_axis, set_time_axis, set_title
 from lasthop.plots.delivery import Arrivals, arrivals
+from lasthop.plots.flow import group_of
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.runs import MOST_FLOWS, Drawn, flows_of_runs
+from lasthop.plots.runs import MOST_FLOWS, Drawn, flows_of_runs, look_of
 from lasthop.plots.source import Source
 from lasthop.plots.span import round_edges, span_of
 
@@ -53,8 +54,8 @@ def draw(source: Source, view: View) -> Figure:
 def arrived(source: Source, view: View, kind: str) -> tuple[list[tuple[Drawn, Arrivals]], str]:
     """Return the flows to draw with their arrivals, and a note on missing flows.
 
-    Of many flows those with most data are drawn singly, and the others together, so that nothing that arrived is
-    missing.
+    Of many flows each group is drawn as one. Where there is one group, or more than can be told apart, the flows with
+    most data are drawn singly, and the others together. Nothing that arrived is missing.
     """
     drawn, _ = flows_of_runs(source, view, kind, ("segments",), most=None)
     found = [(one, arrivals(one.flow)) for one in drawn]
@@ -65,7 +66,24 @@ def arrived(source: Source, view: View, kind: str) -> tuple[list[tuple[Drawn, Ar
         notes.append(f"Left out: {style.listed(silent)} (no data arrived)")
     if indirect:
         notes.append(f"By the ACKs and SACK blocks at the sender, a way back later: {style.listed(indirect)}")
-    return _bundled([(one, arrival) for one, arrival in found if arrival.bytes.any()]), ". ".join(notes)
+    told = [(one, arrival) for one, arrival in found if arrival.bytes.any()]
+    return _few_groups(told) or _bundled(told), ". ".join(notes)
+
+
+def _few_groups(found: list[tuple[Drawn, Arrivals]]) -> list[tuple[Drawn, Arrivals]]:
+    """Return many flows of a few groups as one for each group; else nothing."""
+    groups: dict[tuple[int, str], list[tuple[Drawn, Arrivals]]] = {}
+    for one, arrival in found:
+        groups.setdefault((one.run, group_of(one.flow.name)), []).append((one, arrival))
+    names, runs = list(dict.fromkeys(name for _, name in groups)), len({run for run, _ in groups})
+    if len(found) <= MOST_FLOWS or len(names) == 1 or len(groups) > MOST_FLOWS:
+        return []
+    together = []
+    for (run, name), flows in groups.items():
+        one, arrival = _together(flows, f"{name}, {len(flows)} flows", several=runs > 1)
+        colour, dashes = look_of(names.index(name), run, runs)
+        together.append((replace(one, colour=colour, dashes=dashes), arrival))
+    return together
 
 
 def _bundled(found: list[tuple[Drawn, Arrivals]]) -> list[tuple[Drawn, Arrivals]]:
@@ -79,15 +97,15 @@ def _bundled(found: list[tuple[Drawn, Arrivals]]) -> list[tuple[Drawn, Arrivals]
         if place not in single:
             others.setdefault(one.run, []).append((one, arrival))
     return [pair for place, pair in enumerate(found) if place in single] + [
-        _together(those, several=len(others) > 1) for those in others.values()
+        _together(those, f"{len(those)} others", several=len(others) > 1) for those in others.values()
     ]
 
 
-def _together(flows: list[tuple[Drawn, Arrivals]], *, several: bool) -> tuple[Drawn, Arrivals]:
-    """Return some flows of a run as one; with `several` runs, its words begin with the name of the run."""
+def _together(flows: list[tuple[Drawn, Arrivals]], name: str, *, several: bool) -> tuple[Drawn, Arrivals]:
+    """Return some flows of a run as one of that name; with `several` runs, its words begin with the name of the run."""
     first, _ = flows[0]
     run = f"{first.words.partition(':')[0]}: " if several else ""
-    words = f"{run}{len(flows)} others" if len(flows) > 1 else first.words
+    words = f"{run}{name}" if len(flows) > 1 else first.words
     time = np.concatenate([arrival.time for _, arrival in flows])
     order = np.argsort(time, kind="stable")
     together = Arrivals(

@@ -6,12 +6,12 @@ from typing import Final
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lasthop.plots import style
-from lasthop.plots.axes import set_title
+from lasthop.plots.axes import set_log_axis, set_title
 from lasthop.plots.columns import Columns, Floats
 from lasthop.plots.delay import distribution
+from lasthop.plots.flow import group_of
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.runs import look_of, named_runs
 from lasthop.plots.source import Source, check_tables
@@ -22,32 +22,31 @@ ID: Final = "transfers"
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw the share of transfers with at most each goodput, a curve for each run in a shade of one colour."""
+    """Draw the share of transfers with at most each goodput: a curve for each group of flows, a shade for each run."""
     figure = style.new_figure(view.width, HEIGHT_IN)
     axes = figure.subplots()
     found = [(name, goodputs_kbps(run, view)) for name, run in named_runs(source, view)]
-    for place, (name, rates) in enumerate(found):
-        if len(rates):
+    groups = list(dict.fromkeys(group for _, rates_of in found for group in rates_of))
+    for place, (name, rates_of) in enumerate(found):
+        for group, rates in rates_of.items():
+            words = name if len(groups) == 1 else group if len(found) == 1 else f"{name}: {group}"
             rate, share = distribution(rates)
-            colour, dashes = look_of(0, place, len(found))
-            axes.step(rate, share, where="post", color=colour, linestyle=dashes, label=f"{name} ({len(rates)})")
+            colour, dashes = look_of(groups.index(group), place, len(found))
+            axes.step(rate, share, where="post", color=colour, linestyle=dashes, label=f"{words} ({len(rates)})")
     set_title(axes, view, source, "distribution of the goodput of transfers")
     axes.set_xlabel("Goodput of a transfer, from request to last byte (kbit/s)")
     axes.set_ylabel("Share of transfers")
     axes.set_ylim(0, 1.02)
-    if any(len(rates) for _, rates in found):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+    if groups:
+        set_log_axis(axes, "x")
     else:
         style.say_empty(axes, "no transfer ended in this time")
     style.legend_below(figure, [axes])
     return figure
 
 
-def goodputs_kbps(run: Source, view: View) -> Floats:
-    """Return the goodput of each transfer that ends in the view's time, in kbit/s."""
+def goodputs_kbps(run: Source, view: View) -> dict[str, Floats]:
+    """Return the goodput of each transfer that ends in the view's time, in kbit/s, by its flow's group."""
     check_tables(run, ID, KIND.needs)
     rows = Columns(ID, run.table(ID))
     if view.flow is not None:
@@ -55,7 +54,9 @@ def goodputs_kbps(run: Source, view: View) -> Floats:
     started, ended = rows.seconds("start_ns"), rows.seconds("end_ns")
     counted = span_of(view, started, ended).holds(ended) & (ended > started)
     taken = (ended - started)[counted]
-    return np.asarray(rows.numbers("bytes")[counted] * 8e-3 / taken, dtype=np.float64)
+    rates = np.asarray(rows.numbers("bytes")[counted] * 8e-3 / taken, dtype=np.float64)
+    group = np.array([group_of(flow) for flow in rows.texts("flow")[counted]], dtype=np.object_)
+    return {name: rates[group == name] for name in dict.fromkeys(group)}
 
 
 KIND: Final = Kind(
