@@ -131,6 +131,20 @@ def test_of_many_flows_each_group_is_one_curve() -> None:
     assert found == pytest.approx({"large, 9 flows": 720e3, "small, 7 flows": 140e3}, rel=1e-9)
 
 
+def test_delays_far_apart_have_a_logarithmic_axis_where_several_are_short() -> None:
+    link = '{ rate = "1 Mbit/s", propagation = "5 ms", queue = { limit = "200 packets" } }'
+    run = api.run(
+        'name = "apart"\nstop = "6 s"\nhosts = { a = { profile = "linux-6" }, b = { profile = "linux-6" } }\n'
+        'flows = [{ name = "long", from = "a", to = "b", until = "5 s" },\n'
+        '{ name = "short", from = "b", to = "a", count = 2, workload = { voip = {} } }]\n'
+        f'links = [{{ name = "l", between = ["a", "b"], down = {link}, up = {link} }}]\n'
+        'record = { tables = ["segments"] }\n'
+    )
+    assert draw("cdf", run).axes[0].get_xscale() == draw("box", run).axes[0].get_xscale() == "log"
+    assert draw("delay", run).axes[0].get_yscale() == "log"
+    assert draw("cdf", run, View(flow="long")).axes[0].get_xscale() == "linear"
+
+
 def test_of_many_flows_the_first_ones_of_each_group_are_shown() -> None:
     groups = ["call"] * 5 + ["web"] * 2 + ["stream"]
     assert some_of(groups, 4) == [0, 1, 5, 7]

@@ -116,10 +116,10 @@ def draw_boxes(source: Source, view: View) -> Figure:
 
 
 def _are_far_apart(delays: list[Floats]) -> bool:
-    """Whether one flow's median is many times another's, so that on a linear axis the shorter delays were one line."""
-    medians = [float(np.median(delay)) for delay in delays if len(delay)]
+    """Whether one flow's median is many times those of two others, which on a linear axis were one line."""
+    medians = sorted(float(np.median(delay)) for delay in delays if len(delay))
     above_zero = all((delay > 0).all() for delay in delays)
-    return bool(medians) and above_zero and max(medians) > FAR_APART * min(medians)
+    return len(medians) > 2 and above_zero and medians[-1] > FAR_APART * medians[1]
 
 
 def distribution(values: Floats) -> tuple[Floats, Floats]:

@@ -110,7 +110,8 @@ def _limits(sent: Sent, acks: Acks, drops: Drops, span: Span) -> tuple[float, fl
     if not len(shown):
         return 0.0, 1.0
     room = 0.03 * max(float(np.ptp(shown)), 1.0)
-    below = 2 * room if int(span.holds(drops.time).sum()) >= COUNTED_FROM else room  # a number stands under its place
+    at_foot = span.holds(drops.time) & (drops.offset < float(shown.min()) + 2 * room)
+    below = 2 * room if int(at_foot.sum()) >= COUNTED_FROM else room  # their number stands under them
     return float(shown.min()) - below, float(shown.max()) + room
 
 
