@@ -40,7 +40,9 @@ def _draw_flow(panel: FlowPanel) -> None:
         style.say_empty(axes, "nothing was in flight in this time")
         return
     highest = max(float(found.bytes[shown].max()), 1.0)
-    top = min(max(highest, float(np.max(window[span.holds(acks.time)], initial=0.0))), FAR * highest)
+    offered = window[span.holds(acks.time)]
+    in_sight = bool((offered <= FAR * highest).any())
+    top = min(max(highest, float(np.max(offered, initial=0.0))), FAR * highest) if in_sight else highest
     scale = scale_of(panel.view.unit, top, flow.segment_size())
     sheet = Sheet(span, 0.0, top / scale.divisor)
 
@@ -48,7 +50,6 @@ def _draw_flow(panel: FlowPanel) -> None:
         at, amount = thinning.steps(sheet, time, values / scale.divisor)
         axes.step(at, amount, where="post", color=colour, linewidth=width, label=words)
 
-    in_sight = (window[span.holds(acks.time)] <= 1.08 * top).any()
     for those in acks.connections:
         curve(acks.time[those], window[those], style.ORANGE, WINDOW if in_sight else WINDOW_OFF_SCALE, 0.9)
     curve(found.time, found.bytes, style.BLUE, "data in flight", 1.0)
