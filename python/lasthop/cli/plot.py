@@ -26,7 +26,7 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
 @click.argument("result", type=click.Path(path_type=Path))
 @click.argument("kind", type=click.Choice([kind.id for kind in KINDS]), metavar="KIND")
 @CASE
-@click.option("--flow", help="The flow to show [the first four].")
+@click.option("--flow", help="The flow to show [all, of many some or groups of them].")
 @click.option(
     "--link",
     "links",

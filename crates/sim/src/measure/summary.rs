@@ -243,7 +243,7 @@ impl FlowMeasures {
         Self {
             startup_s: began.map(|began| (began - first.start).as_secs_f64()),
             stalls: Some(stalls.len() as u64),
-            stalled_s: Some(stalls.iter().copied().map(Duration::as_secs_f64).sum()),
+            stalled_s: Some(stalls.iter().fold(0.0, |sum, stall| sum + stall.as_secs_f64())),
             media_bit_rate: playback.media_bit_rate(&chunks),
             ..self
         }
