@@ -195,6 +195,8 @@ pub(super) struct Composed {
     after_timeout: AfterTimeout,
     /// Whether go-back-N outlives a fast retransmit.
     go_back_n_continues: bool,
+    /// Whether a timeout in fast recovery keeps the threshold.
+    reduces_once: bool,
     /// The limit of new data while a gap lasts, in windows beyond the window.
     extra_windows: Option<u32>,
     /// The most that may be outstanding while a gap lasts.
@@ -223,6 +225,7 @@ impl Composed {
             response: Box::new(response),
             after_timeout,
             go_back_n_continues: false,
+            reduces_once: false,
             extra_windows: None,
             most_outstanding: Bytes::MAX,
             fast_recovery: None,
@@ -260,6 +263,12 @@ impl Composed {
     /// Go-back-N after a timeout outlives a fast retransmit.
     pub const fn with_go_back_n_that_continues(mut self, continues: bool) -> Self {
         self.go_back_n_continues = continues;
+        self
+    }
+
+    /// A timeout in fast recovery keeps the threshold that it has set.
+    pub const fn reducing_once(mut self, once: bool) -> Self {
+        self.reduces_once = once;
         self
     }
 
@@ -355,6 +364,8 @@ impl Recovery for Composed {
 
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions {
         let counted = timeout.flight.saturating_sub(self.response.limited_transmit(&self.disorder));
+        let is_reduced = self.reduces_once && self.fast_recovery.is_some();
+        let timeout = &TimeoutEvent { repeated: timeout.repeated || is_reduced, ..*timeout };
         self.leave();
         self.detector.on_timeout(timeout, board);
         self.after_timeout.on_timeout(timeout.nxt, board);

@@ -40,6 +40,9 @@ pub struct Parameters {
     /// delivered last, though others were sent later, as in Linux (`tcp_rack_advance`); by RFC 8985 it is that of the
     /// segment which was sent last.
     pub rtt_of_last: bool,
+    /// Whether a timeout during fast recovery keeps the threshold that recovery has set: one reduction for the losses
+    /// of a window. So does Linux (`tcp_enter_loss`); by RFC 5681 §3.1 the first timeout of a segment reduces it.
+    pub reduces_once: bool,
 }
 
 impl Default for Parameters {
@@ -54,6 +57,7 @@ impl Default for Parameters {
             whole_segments: false,
             renews: false,
             rtt_of_last: false,
+            reduces_once: false,
         }
     }
 }
@@ -75,6 +79,7 @@ fn composed(parameters: &Parameters) -> Composed {
         .on_sack()
         .without_sack_by(parameters.without_sack)
         .restarting_timer_for_oldest()
+        .reducing_once(parameters.reduces_once)
         .probing_tail(parameters.tail_loss_probe.then_some(probes))
 }
 
