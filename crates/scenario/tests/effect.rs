@@ -34,6 +34,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hosts.*.tcp.paws", "a segment that is older than a whole sequence space"),
     ("hosts.*.tcp.recovery.new-reno", "several losses in one window without SACK"),
     ("hosts.*.tcp.recovery.rack-tlp.max_ack_delay", "a flight of one segment"),
+    ("hosts.*.tcp.recovery.rack-tlp.reduces_once", "a timeout in fast recovery"),
     ("hosts.*.tcp.recovery.rack-tlp.tail_loss_probe", "the last segments of a flight that are lost"),
     ("hosts.*.tcp.recovery.rack-tlp.without_sack", "a peer without SACK"),
     ("hosts.*.tcp.retries", "a path that is gone"),
