@@ -81,7 +81,7 @@ impl ModuleControl {
     #[must_use]
     pub fn private(&self) -> [u8; PRIVATE] {
         let mut bytes = [0; PRIVATE];
-        // SAFETY: the connection has so many bytes of the module's own.
+        // SAFETY: the connection has this number of bytes of the module's own.
         unsafe {
             let begin = (self.library.calls.private)(self.connection.memory);
             std::ptr::copy_nonoverlapping(begin, bytes.as_mut_ptr(), PRIVATE);

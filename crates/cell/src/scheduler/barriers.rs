@@ -88,11 +88,8 @@ impl SchedulerParameters for Parameters {
                 "write a barrier, or the base as the scheduler",
             ));
         }
-        self.barriers.iter().try_for_each(|barrier| match barrier {
-            Barrier::MinimumRate(minimum) => positive("barriers", minimum.beta),
-            Barrier::Delay(delay) => {
-                positive("barriers", delay.weight).and_then(|()| positive("barriers", delay.alpha))
-            }
+        self.barriers.iter().enumerate().try_for_each(|(place, barrier)| {
+            barrier.check().map_err(|error| error.below(&format!("barriers.{place}")))
         })
     }
 
@@ -123,6 +120,16 @@ impl Base {
 }
 
 impl Barrier {
+    fn check(self) -> Result<(), ConfigError> {
+        let (kind, checked) = match self {
+            Self::MinimumRate(minimum) => ("minimum-rate", positive("beta", minimum.beta)),
+            Self::Delay(limit) => {
+                ("delay", positive("weight", limit.weight).and_then(|()| positive("alpha", limit.alpha)))
+            }
+        };
+        checked.map_err(|error| error.below(kind))
+    }
+
     fn slope(self, user: &Candidate) -> f64 {
         match self {
             Self::MinimumRate(minimum) => minimum.slope(user),
@@ -205,7 +212,8 @@ mod tests {
             |barriers: &[Barrier]| Parameters { base: Base::MaxRate, barriers: barriers.to_vec() }.check();
         assert!(check(&[]).is_err());
         assert!(check(&[Barrier::MinimumRate(MinimumRate { beta: 0.0, of: None })]).is_err());
-        assert!(check(&[Barrier::Delay(DelayLimit { weight: 1.0, alpha: f64::NAN })]).is_err());
+        let second = check(&[minimum(None), Barrier::Delay(DelayLimit { weight: 1.0, alpha: f64::NAN })]);
+        assert_eq!(second.expect_err("no number").path, "barriers.1.delay.alpha");
         assert_eq!(check(&[minimum(Some(ServiceKind::Elastic))]), Ok(()));
     }
 }

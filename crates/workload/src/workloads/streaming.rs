@@ -67,8 +67,8 @@ impl WorkloadParameters for Parameters {
         if self.rates.is_empty() {
             return Err(ConfigError::new("rates", "media without a rate", "write one or more"));
         }
-        for rate in &self.rates {
-            check_rate(*rate).map_err(|error| ConfigError { path: "rates".to_owned(), ..error })?;
+        for (place, rate) in self.rates.iter().enumerate() {
+            check_rate(*rate).map_err(|error| ConfigError { path: format!("rates.{place}"), ..error })?;
         }
         if !self.rates.is_sorted_by(|lower, higher| lower < higher) {
             return Err(ConfigError::new("rates", "not in order", "write the lowest first, each once"));
