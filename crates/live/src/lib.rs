@@ -51,7 +51,7 @@ pub use run::outcome::{
     CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary, Outside, ProgramSummary,
 };
 pub use run::run;
-pub use run::watch::{Connection, LinkChange, RunState, Watch};
+pub use run::state::{Connection, LinkChange, RunState, Watch};
 pub use web::fetch::{FetchOptions, FetchOutcome, fetch};
 pub use web::serve::{Answer, ServeOptions, ServeOutcome, serve};
 pub use web::userspace_host::{ConnectionSummary, Conversation};

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lasthop_modules::{Library, Mistakes, compile};
+use lasthop_modules::{Library, Mistakes, ModuleControl, compile};
 use nix::time::{ClockId, clock_gettime};
 use registry::Choice;
 use serde_json::Map;
@@ -28,7 +28,7 @@ fn main() {
     for file in files {
         let library = Arc::new(loaded(&file));
         let mistakes = Arc::new(Mistakes::default());
-        report(&file, || Box::new(library.control(&mistakes)));
+        report(&file, || Box::new(ModuleControl::new(&library, &mistakes)));
         mistakes.check().expect("the module makes no mistake");
     }
 }

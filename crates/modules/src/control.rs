@@ -10,9 +10,9 @@ use tcp::congestion::{
 };
 use units::{Bytes, Duration, Rate};
 
-use crate::Mistakes;
 use crate::interface::{Answer, Event, INFINITE_SSTHRESH, Kind, PRIVATE, Phase};
 use crate::library::Library;
+use crate::mistakes::Mistakes;
 
 /// The module's side of one connection.
 #[derive(Debug)]
@@ -58,13 +58,25 @@ impl Drop for Connection {
 }
 
 impl ModuleControl {
-    pub(crate) fn new(library: Arc<Library>, mistakes: Arc<Mistakes>, traits: Traits) -> Self {
+    /// A congestion control for one connection, whose mistakes go to `mistakes`.
+    #[must_use]
+    pub fn new(library: &Arc<Library>, mistakes: &Arc<Mistakes>) -> Self {
+        let governs = library.has_cong_control();
+        let traits = Traits {
+            observes_sends: true,
+            observes_deliveries: true,
+            governs_recovery: governs,
+            paces: governs,
+            // What a stranger's algorithm does to its neighbours is for the user to judge.
+            unequal_shares: true,
+            ..Traits::default()
+        };
         // SAFETY: it returns a number.
         let connection = Connection::new(unsafe { (library.calls.connection_size)() });
         let answer =
             Answer { cwnd: 1, ssthresh: INFINITE_SSTHRESH, pacing_rate: u64::MAX, ..Answer::default() };
-        let (smss, seed) = (Bytes(1), 0);
-        Self { library, mistakes, traits, connection, answer, smss, seed, failed: false }
+        let (library, mistakes) = (Arc::clone(library), Arc::clone(mistakes));
+        Self { library, mistakes, traits, connection, answer, smss: Bytes(1), seed: 0, failed: false }
     }
 
     fn call(&mut self, event: &Event) {

@@ -21,6 +21,7 @@ mod guard;
 mod headers;
 mod interface;
 mod library;
+mod mistakes;
 mod scratch;
 mod supply;
 
@@ -28,4 +29,5 @@ pub use compile::{Plugin, compile};
 pub use control::ModuleControl;
 pub use error::ModuleError;
 pub use library::{Library, Parameter};
-pub use supply::{Mistakes, supply};
+pub use mistakes::Mistakes;
+pub use supply::supply;

@@ -1,14 +1,11 @@
 //! A plug-in that is loaded for one run.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value};
-use tcp::congestion::Traits;
 
-use crate::Mistakes;
 use crate::compile::Plugin;
-use crate::control::ModuleControl;
 use crate::error::ModuleError;
 use crate::guard::{self, Watch};
 use crate::interface::{Answer, BRIDGE, Calls, Event};
@@ -81,22 +78,6 @@ impl Library {
         let mut parameters: Vec<_> = (0..).map_while(|place| self.parameter(place)).collect();
         parameters.reverse();
         parameters
-    }
-
-    /// A congestion control for one connection, whose mistakes go to `mistakes`.
-    #[must_use]
-    pub fn control(self: &Arc<Self>, mistakes: &Arc<Mistakes>) -> ModuleControl {
-        let governs = self.has_cong_control();
-        let traits = Traits {
-            observes_sends: true,
-            observes_deliveries: true,
-            governs_recovery: governs,
-            paces: governs,
-            // What a stranger's algorithm does to its neighbours is for the user to judge.
-            unequal_shares: true,
-            ..Traits::default()
-        };
-        ModuleControl::new(Arc::clone(self), Arc::clone(mistakes), traits)
     }
 
     /// Calls the module for an event of a connection.

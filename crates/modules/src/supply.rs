@@ -7,26 +7,10 @@ use registry::Choice;
 use tcp::congestion::{CongestionControl, Module};
 
 use crate::compile::{Plugin, compile};
+use crate::control::ModuleControl;
 use crate::error::ModuleError;
 use crate::library::Library;
-
-/// The first mistake of any module of a run.
-#[derive(Debug, Default)]
-pub struct Mistakes(Mutex<Option<ModuleError>>);
-
-impl Mistakes {
-    /// Fails with the first mistake, if a module has made one.
-    ///
-    /// # Errors
-    /// A module has crashed or did not return.
-    pub fn check(&self) -> Result<(), ModuleError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
-    }
-
-    pub(crate) fn add(&self, mistake: ModuleError) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(mistake);
-    }
-}
+use crate::mistakes::Mistakes;
 
 /// Gives every choice of the entry `linux` its module, loaded for this run alone.
 ///
@@ -45,7 +29,7 @@ pub fn supply<'a>(
         };
         loaded.push((module, Arc::clone(&library)));
         let mistakes = Arc::clone(mistakes);
-        choice.supply(move || Box::new(library.control(&mistakes)));
+        choice.supply(move || Box::new(ModuleControl::new(&library, &mistakes)));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use lasthop_modules::{Library, Mistakes, ModuleError, compile, supply};
+use lasthop_modules::{Library, Mistakes, ModuleControl, ModuleError, compile, supply};
 use registry::Choice;
 use scenario::Search;
 use serde_json::{Map, Value, json};
@@ -41,7 +41,7 @@ fn growing_by(body: &str) -> String {
 fn mistake(body: &str) -> ModuleError {
     let library = Arc::new(loaded(&growing_by(body), json!({})).unwrap());
     let mistakes = Arc::new(Mistakes::default());
-    let mut control = library.control(&mistakes);
+    let mut control = ModuleControl::new(&library, &mistakes);
     control.start(Bytes(1000), Bytes(10_000));
     control.on_ack(&acked(1));
     assert_eq!(control.cwnd(), Bytes(10_000), "the windows of a module that has failed stay");
@@ -81,7 +81,7 @@ fn a_library_has_variables_of_its_own() {
 #[test]
 fn a_module_opens_its_window_and_keeps_state_of_its_own() {
     let library = Arc::new(loaded(AIMD, json!({})).unwrap());
-    let mut control = library.control(&Arc::default());
+    let mut control = ModuleControl::new(&library, &Arc::default());
     control.start(Bytes(1000), Bytes(10_000));
     control.on_handshake(Duration::from_millis(50));
     assert_eq!((control.cwnd(), control.ssthresh()), (Bytes(10_000), Bytes::MAX));

@@ -47,6 +47,7 @@
 //! This crate decides nothing about a packet; `sim` does.
 
 mod datagram;
+mod error;
 mod network;
 mod results;
 mod scenario;
@@ -61,6 +62,7 @@ pub mod congestion {
 }
 
 pub use datagram::Datagram;
-pub use network::{Arrival, Fate, HostId, Loss, Network, NetworkError};
+pub use error::NetworkError;
+pub use network::{Arrival, Fate, HostId, Loss, Network};
 pub use results::{File, Files, Results};
 pub use scenario::Scenario;

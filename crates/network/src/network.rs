@@ -1,17 +1,15 @@
 //! A network between hosts of the caller, in virtual time.
 
 use std::net::Ipv4Addr;
-use std::path::Path;
 use std::time::Duration;
 
-use ::scenario::{InputError, Resolved};
+use ::scenario::Resolved;
 use sim::{ExternalFate, NodeKind, Outcome, Spec, World};
-use thiserror::Error;
 use units::{Instant, NodeId};
 
 use crate::datagram::{Datagram, LARGEST_PAYLOAD};
+use crate::error::NetworkError;
 use crate::results::Results;
-use crate::scenario::Scenario;
 
 /// The links of a scenario between hosts of the caller.
 ///
@@ -77,74 +75,7 @@ pub enum Loss {
     },
 }
 
-/// Why a network could not be made, or a call was refused.
-#[derive(Debug, Error)]
-pub enum NetworkError {
-    /// A mistake in the scenario, with its place and a remedy.
-    #[error("{0}")]
-    Scenario(#[from] InputError),
-    /// Links and flows contradict each other.
-    #[error("{0}")]
-    Build(#[from] sim::BuildError),
-    /// The links hold more packets than memory should, or the stream of cross traffic was damaged.
-    #[error("{0}")]
-    Run(#[from] sim::RunError),
-    /// Stacks cannot do what their flows want.
-    #[error("{0}")]
-    Setup(#[from] stacks::SetupError),
-    /// A name that no flow has.
-    #[error("the scenario has no flow {0:?}")]
-    Flow(String),
-    /// Every host of the scenario is an end of a flow.
-    #[error("every host of the scenario is an end of one of its flows: name a host in links and in no flow")]
-    NoHost,
-    /// A host that names a stack.
-    #[error(
-        "hosts.{0}: `stack` has no effect here: leave it out; cross traffic has lasthop's TCP, your hosts your own"
-    )]
-    Stack(String),
-    /// A time before that of an earlier call.
-    #[error("the time {asked:?} is before {now:?}, that of an earlier call")]
-    Past {
-        /// The time of this call.
-        asked: Duration,
-        /// The time of the earlier one.
-        now: Duration,
-    },
-    /// A datagram from an address that no host of the caller has.
-    #[error("no host of yours has the address {0}")]
-    Address(Ipv4Addr),
-    /// A datagram that no IPv4 packet can carry.
-    #[error("a datagram of {0} bytes: 65507 fit into an IPv4 packet")]
-    Length(usize),
-    /// A result that could not be written.
-    #[error("{file}: {error}")]
-    File {
-        /// The file or folder.
-        file: String,
-        /// The system's error.
-        error: std::io::Error,
-    },
-}
-
 impl Network {
-    /// The network of a scenario file. The hosts that no flow of it names are the caller's; the other flows are cross
-    /// traffic. `overrides` are texts "path=value", as of `lasthop run --set`; `seed` replaces the file's.
-    ///
-    /// # Errors
-    /// A mistake in the file or in an override; a scenario in which no host is the caller's.
-    pub fn open(path: impl AsRef<Path>, overrides: &[&str], seed: Option<u64>) -> Result<Self, NetworkError> {
-        Scenario::open(path, overrides, seed)?.network()
-    }
-
-    /// The same, of the text of a scenario. Paths in it begin in the present folder.
-    ///
-    /// # Errors
-    /// As [`Network::open`].
-    pub fn parse(text: &str, overrides: &[&str], seed: Option<u64>) -> Result<Self, NetworkError> {
-        Scenario::parse(text, overrides, seed)?.network()
-    }
-
     pub(crate) fn new(resolved: Resolved, mut spec: Spec) -> Result<Self, NetworkError> {
         if let Some(host) = resolved.hosts.iter().find(|host| host.stack.is_some()) {
             return Err(NetworkError::Stack(host.name.clone()));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sim::{ROWS, Records, Summary};
 
-use crate::network::NetworkError;
+use crate::error::NetworkError;
 
 /// The results of a run.
 #[derive(Clone, Debug)]

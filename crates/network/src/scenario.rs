@@ -7,7 +7,8 @@ use ::scenario::{Resolved, Search};
 use sim::{Clock, Outcome, Records, Spec};
 use tcp::congestion::CongestionControl;
 
-use crate::network::{Network, NetworkError};
+use crate::error::NetworkError;
+use crate::network::Network;
 use crate::results::Results;
 
 /// A scenario with what a program adds to it.
@@ -72,6 +73,25 @@ impl Scenario {
         let Outcome { summary, tables, captures } = run.finish();
         debug_assert_eq!(summary.clock, Clock::Virtual, "no host is the caller's");
         Ok(Results::new(&self.resolved, &summary, &Records { tables, captures }))
+    }
+}
+
+impl Network {
+    /// The network of a scenario file. The hosts that no flow of it names are the caller's; the other flows are cross
+    /// traffic. `overrides` are texts "path=value", as of `lasthop run --set`; `seed` replaces the file's.
+    ///
+    /// # Errors
+    /// A mistake in the file or in an override; a scenario in which no host is the caller's.
+    pub fn open(path: impl AsRef<Path>, overrides: &[&str], seed: Option<u64>) -> Result<Self, NetworkError> {
+        Scenario::open(path, overrides, seed)?.network()
+    }
+
+    /// The same, of the text of a scenario. Paths in it begin in the present folder.
+    ///
+    /// # Errors
+    /// As [`Network::open`].
+    pub fn parse(text: &str, overrides: &[&str], seed: Option<u64>) -> Result<Self, NetworkError> {
+        Scenario::parse(text, overrides, seed)?.network()
     }
 }
 

@@ -8,7 +8,7 @@ use sim::{FlowSpec, Spec};
 use units::{Instant, LinkId, NodeId, Side};
 use workload::Workload;
 
-use crate::flows::{Assignment, Refusal};
+use crate::refusal::Refusal;
 
 /// A change of a host's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +22,20 @@ pub struct Migration {
 }
 
 /// The first address of each host that changes it, by its second one.
-pub(crate) fn first_addresses(spec: &Spec, stacks: &Assignment) -> BTreeMap<Ipv4Addr, Ipv4Addr> {
-    let first =
-        |(node, migration): (NodeId, Migration)| Some((migration.address, spec.node(node).kind.address()?));
-    stacks.migrations().filter_map(first).collect()
+pub(crate) fn first_addresses(
+    spec: &Spec,
+    migrations: impl Iterator<Item = (NodeId, Migration)>,
+) -> BTreeMap<Ipv4Addr, Ipv4Addr> {
+    let first = |(node, Migration { address, .. })| Some((address, spec.node(node).kind.address()?));
+    migrations.filter_map(first).collect()
 }
 
 /// Checks that each host that migrates opens a connection, and that its new path leads to the peers of those.
-pub(crate) fn check(spec: &Spec, stacks: &Assignment) -> Result<(), Refusal> {
-    stacks.migrations().try_for_each(|(host, migration)| check_host(spec, host, migration))
+pub(crate) fn check(
+    spec: &Spec,
+    mut migrations: impl Iterator<Item = (NodeId, Migration)>,
+) -> Result<(), Refusal> {
+    migrations.try_for_each(|(host, migration)| check_host(spec, host, migration))
 }
 
 fn check_host(spec: &Spec, host: NodeId, migration: Migration) -> Result<(), Refusal> {

@@ -8,11 +8,12 @@ use workload::{ClientPorts, HostTable, ProgramHost};
 
 use crate::addresses::ends;
 use crate::captures::HostCaptures;
-use crate::flows::{Assignment, Refusal, hosts};
+use crate::flows::{Assignment, hosts};
 use crate::host::Host;
 use crate::migration::{self, Migration};
 use crate::observe::{Observer, observe, observe_program};
 use crate::program::Programs;
+use crate::refusal::Refusal;
 use crate::registry::StackId;
 use crate::report::{TransferReport, report_of};
 
@@ -52,7 +53,7 @@ impl Run {
         stacks.check(&spec, &over_stacks, StackId::LASTHOP)?;
         let hosts = hosts(&spec, &over_stacks, &needed);
         let captures = HostCaptures::new(&spec, hosts.len(), &over_stacks)
-            .with_first_addresses(migration::first_addresses(&spec, stacks));
+            .with_first_addresses(migration::first_addresses(&spec, stacks.migrations()));
         let ports = Arc::new(ClientPorts::after(over_stacks.len()));
         let programs = Programs::new(&spec, &over_stacks, &needed, &|_| true, &ports);
         let mut world = World::new(with_external_nodes(&spec, own, &hosts))?;

@@ -1,11 +1,9 @@
 //! The kernel's congestion control for the sockets of a flow: that of its profile, if this kernel supports it.
 
 use linux::socket::has_congestion_control;
-use linux::sysctl;
+use linux::sysctl::{self, Sysctls};
 use registry::{name_of, parameters_of};
 use serde_json::Value;
-
-use crate::run::options::Options;
 
 /// The congestion controls of a flow's ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,13 +15,13 @@ pub(crate) struct KernelCongestion {
 }
 
 impl KernelCongestion {
-    /// The congestion control for a connection with a profile. The value under `[live]` of the scenario takes
-    /// precedence, then the profile's, and then the machine's default.
-    pub(crate) fn of(profile: &tcp::Config, options: &Options<'_>) -> Self {
-        if let Some(name) = &options.congestion {
-            return Self { asked: Some(name.clone()), runs: name.clone() };
+    /// The congestion control for a connection with a profile. `named`, the value under `[live]` of the scenario, takes
+    /// precedence, then that of its settings of the namespaces, then the profile's, and then the machine's default.
+    pub(crate) fn of(profile: &tcp::Config, named: Option<&str>, sysctls: &Sysctls) -> Self {
+        if let Some(name) = named {
+            return Self { asked: Some(name.to_owned()), runs: name.to_owned() };
         }
-        if let Some(name) = options.sysctls.get(DEFAULT) {
+        if let Some(name) = sysctls.get(DEFAULT) {
             return Self { asked: None, runs: name.clone() };
         }
         match of_profile(profile).filter(|name| has_congestion_control(name)) {
@@ -83,12 +81,11 @@ mod tests {
     #[test]
     fn what_the_scenario_says_comes_before_the_profile() {
         let reno = profile(&json!("reno"));
-        let named = Options { congestion: Some("cubic".to_owned()), ..Options::default() };
-        assert_eq!(KernelCongestion::of(&reno, &named).asked.unwrap(), "cubic");
+        assert_eq!(KernelCongestion::of(&reno, Some("cubic"), &Sysctls::default()).asked.unwrap(), "cubic");
         let sysctls = [(DEFAULT.to_owned(), "bbr".to_owned())].into();
-        let set = KernelCongestion::of(&reno, &Options { sysctls, ..Options::default() });
+        let set = KernelCongestion::of(&reno, None, &sysctls);
         assert_eq!((set.asked, set.runs.as_str()), (None, "bbr"));
-        let own = KernelCongestion::of(&reno, &Options::default());
+        let own = KernelCongestion::of(&reno, None, &Sysctls::default());
         assert_eq!(
             (own.asked.as_deref(), own.runs.as_str()),
             (Some("reno"), "reno"),
@@ -98,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_congestion_control_that_this_kernel_has_not_leaves_the_machines_default() {
-        let own = KernelCongestion::of(&profile(&json!("aimd")), &Options::default());
+        let own = KernelCongestion::of(&profile(&json!("aimd")), None, &Sysctls::default());
         assert_eq!(own.asked, None);
         assert_eq!(own.runs, sysctl::read(DEFAULT).unwrap_or_default());
     }

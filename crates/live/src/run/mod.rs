@@ -3,7 +3,7 @@
 //! `setup.rs` turns the scenario into hosts, `host.rs` sets one up in a namespace, `session.rs` runs them around the
 //! driver, `outcome.rs` computes the results. `bulk.rs` are the senders and receivers of bulk transfers,
 //! `congestion.rs` the congestion control of their sockets, `command.rs` programs of the user, `samples.rs` and
-//! `sockets_table.rs` what the kernel's TCP reports, `watch.rs` what is seen and changed during the run.
+//! `sockets_table.rs` what the kernel's TCP reports, `watch.rs` what is shown (`state.rs`) and changed during the run.
 
 pub(crate) mod bulk;
 pub(crate) mod command;
@@ -21,6 +21,7 @@ pub(crate) mod session;
 pub(crate) mod setup;
 mod sockets_table;
 pub(crate) mod start_barrier;
+pub(crate) mod state;
 pub(crate) mod watch;
 
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use stacks::Assignment;
 use units::{Duration, Instant, NodeId};
 
 use crate::machines::Machines;
-use crate::run::watch::Watch;
+use crate::run::state::Watch;
 
 /// A callback that is given the run's time every 200 ms. [`ControlFlow::Break`] ends the run.
 pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;

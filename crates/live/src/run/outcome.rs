@@ -28,7 +28,7 @@ use crate::run::samples::{Sample, records};
 use crate::run::session::Session;
 use crate::run::setup::Setup;
 use crate::run::sockets_table::sockets;
-use crate::run::watch::LinkChange;
+use crate::run::state::LinkChange;
 use crate::workload::ProgramReport;
 
 /// The results of a live run.
@@ -227,7 +227,8 @@ impl ProgramResults {
             of_sender.map(|report| (report.flow, report.counts)).collect();
         let outcomes = joined(std::mem::take(&mut session.programs), reports);
         let kernel_flow = |(id, flow): (FlowId, &FlowSpec)| {
-            let congestion = KernelCongestion::of(&flow.sender, options).runs;
+            let congestion =
+                KernelCongestion::of(&flow.sender, options.congestion.as_deref(), &options.sysctls).runs;
             match outcomes.get(&id) {
                 Some(outcome) if setup.is_from_kernel(id) => {
                     let counts = counts.get(&id).copied().unwrap_or_default();

@@ -26,7 +26,8 @@ use crate::run::main_loop::{Ended, MainLoop};
 use crate::run::options::{Options, Progress};
 use crate::run::report::Report;
 use crate::run::start_barrier::StartBarrier;
-use crate::run::watch::{LinkChange, Planned, Watcher};
+use crate::run::state::LinkChange;
+use crate::run::watch::{Planned, Watcher};
 use crate::stop::Stop;
 use crate::workload::{KernelHosts, MessageBus, ProgramReport, ProgramSpec, StackReplicas};
 

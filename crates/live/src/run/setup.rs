@@ -263,7 +263,7 @@ impl<'a> Setup<'a> {
 
     fn socket_options(&self, flow: &FlowSpec, profile: &tcp::Config, options: &Options<'_>) -> SocketOptions {
         SocketOptions {
-            congestion: KernelCongestion::of(profile, options).asked,
+            congestion: KernelCongestion::of(profile, options.congestion.as_deref(), &options.sysctls).asked,
             nodelay: !profile.plain.nagle,
             maxseg: self.maxseg(flow, profile),
             class: flow.class,

@@ -16,7 +16,7 @@ impl Parser<'_> {
             if self.takes(close) {
                 return Ok(values);
             }
-            self.expect(",", &format!("or \"{close}\" behind a value"))?;
+            self.expect(",", &format!("or \"{close}\" after a value"))?;
         }
     }
 

@@ -53,7 +53,7 @@ impl Parser<'_> {
         let start = self.number("sequence number")?;
         while !self.takes("]") {
             if self.take().is_none() {
-                return Err(self.unexpected("\"]\" behind the quoted segment"));
+                return Err(self.unexpected("\"]\" after the quoted segment"));
             }
         }
         Ok(start)

@@ -1,9 +1,12 @@
 //! Cuts a script into tokens.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Definitions;
 use super::error::ParseError;
+
+/// Names that a script leaves to its user, and their texts (`-D NAME=TEXT` of packetdrill).
+pub type Definitions = BTreeMap<String, String>;
 
 /// A token and the line on which it begins.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,15 +10,11 @@ mod lexer;
 mod packet;
 mod time;
 
-use std::collections::BTreeMap;
-
 pub use error::ParseError;
+pub use lexer::Definitions;
 use lexer::{Token, TokenKind};
 
 use crate::script::{Action, Call, Command, Event, Script, ScriptOption};
-
-/// Names that a script leaves to the one who runs it, and their texts (`-D NAME=TEXT` of packetdrill).
-pub type Definitions = BTreeMap<String, String>;
 
 /// Reads a script.
 ///
@@ -175,7 +171,7 @@ impl<'a> Parser<'a> {
         let until = if self.takes("...") { Some(self.end_time()?) } else { None };
         let name =
             self.word("a segment (\"<\", \">\"), a system call, a `command` or %{ code }%")?.to_owned();
-        self.expect("(", "behind the name of a system call")?;
+        self.expect("(", "after the name of a system call")?;
         let arguments = self.expressions(")")?;
         self.expect("=", "and the value that the system call returns")?;
         let result = self.expression()?;

@@ -19,7 +19,7 @@ impl Parser<'_> {
         let end = self.number("sequence number")?;
         self.expect("(", "and the length of the payload")?;
         let payload = self.number("length of a payload")?;
-        self.expect(")", "behind the length of the payload")?;
+        self.expect(")", "after the length of the payload")?;
         let ack = if self.takes_word("ack") { Some(self.number("acknowledgment number")?) } else { None };
         let window = if self.takes_word("win") { Some(self.number("window field")?) } else { None };
         if self.takes_word("urg") {
@@ -106,7 +106,7 @@ impl Parser<'_> {
             return Ok(Options::Exactly(Vec::new()));
         }
         if self.takes("...") {
-            self.expect(">", "behind <...")?;
+            self.expect(">", "after <...")?;
             return Ok(Options::Any);
         }
         let mut options = Vec::new();
@@ -115,7 +115,7 @@ impl Parser<'_> {
             if self.takes(">") {
                 return Ok(Options::Exactly(options));
             }
-            self.expect(",", "or \">\" behind an option")?;
+            self.expect(",", "or \">\" after an option")?;
         }
     }
 

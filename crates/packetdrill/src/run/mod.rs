@@ -12,6 +12,7 @@ mod calls;
 mod compare;
 mod connection;
 mod epoll;
+mod epoll_calls;
 mod expected;
 mod fast_open;
 mod host;

@@ -11,8 +11,8 @@ use tcp::congestion::{
 };
 use units::{Bytes, Duration, Instant, Rate};
 
-use super::Programs;
 use super::events::{Ack, Congestion, Sent};
+use super::programs::Programs;
 
 /// A compiled class, with what is constant of it.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
-    Event, ReadError, ServerConfig, StreamEvent, StreamId, Transmit, VarInt,
+    Event, ServerConfig, StreamEvent, StreamId, Transmit, VarInt,
 };
 use tcp::Decision;
 use units::{Duration, Instant};
@@ -17,7 +17,9 @@ use workload::{Counters, Ends, ObservedRecord};
 use super::address::LocalAddress;
 use super::clock;
 use super::http3::{self, Session};
+use super::outgoing::Outgoing;
 use super::receiver::Receiver;
+use super::stream::{StreamState, read_stream};
 use super::watch::{SharedLog, probe_timeouts};
 use crate::addresses::original_port;
 use crate::migration::Migration;
@@ -47,24 +49,6 @@ pub(super) struct ConnectionEnd {
     local: LocalAddress,
     /// The address from which the peer was last heard.
     peer: Option<SocketAddr>,
-}
-
-/// One stream, in both directions.
-#[derive(Debug, Default)]
-struct StreamState {
-    /// Whether ours was acknowledged to its end, and whether the peer's was read to its end.
-    is_sent: bool,
-    has_ended: bool,
-    /// Whether it was closed without a stream of ours.
-    is_closed: bool,
-    is_released: bool,
-}
-
-/// A datagram to send.
-pub(super) struct Outgoing {
-    pub(super) bytes: Vec<u8>,
-    pub(super) ecn: Option<EcnCodepoint>,
-    pub(super) to: SocketAddrV4,
 }
 
 impl ConnectionEnd {
@@ -467,33 +451,10 @@ impl ConnectionEnd {
     }
 }
 
-impl Outgoing {
-    fn new(transmit: &Transmit, bytes: Vec<u8>) -> Self {
-        let SocketAddr::V4(to) = transmit.destination else { unreachable!("all addresses are of IPv4") };
-        Self { bytes, ecn: transmit.ecn, to }
-    }
-}
-
 fn bytes_of(payload: &Payload) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(payload.len() as usize);
     payload.write_to(&mut bytes);
     bytes
-}
-
-/// Appends what a stream has in order to `out`. Returns whether it has ended there.
-fn read_stream(connection: &mut Connection, stream: StreamId, out: &mut Vec<u8>) -> bool {
-    let mut receiving = connection.recv_stream(stream);
-    let Ok(mut chunks) = receiving.read(true) else { return false };
-    let has_ended = loop {
-        match chunks.next(usize::MAX) {
-            Ok(Some(chunk)) => out.extend_from_slice(&chunk.bytes),
-            Ok(None) => break true,
-            Err(ReadError::Blocked | ReadError::Reset(_)) => break false,
-        }
-    };
-    // Whether anything is to be sent because of it, `poll_transmit` finds out.
-    let _ = chunks.finalize();
-    has_ended
 }
 
 const fn words(reason: &ConnectionError) -> &'static str {

@@ -16,8 +16,10 @@ mod config;
 mod connection;
 mod crypto;
 mod http3;
+mod outgoing;
 mod packet;
 mod receiver;
+mod stream;
 mod watch;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,27 @@
 //! The times between losses, in which a window grows.
 
+use serde::Serialize;
+
+use super::averages::{mean, median};
 use super::rounds::Round;
-use super::{Growth, mean, median};
+
+/// Growth between two reductions, as medians over all such times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Growth {
+    /// The window after a reduction, in parts of the window before it.
+    pub decrease: f64,
+    /// The spread of that part: the mean distance from its median.
+    pub decrease_spread: f64,
+    /// The part of the growth that is reached after a quarter of the time, after half of it and after three quarters: a
+    /// line has 0.25, 0.5, 0.75.
+    pub reached: [f64; 3],
+    /// Growth per round trip, in segments.
+    pub segments_per_round: f64,
+    /// Growth per round trip, in parts of the window after the reduction.
+    pub parts_per_round: f64,
+    /// Round trips from one reduction to the next.
+    pub rounds: f64,
+}
 
 /// Runs of round trips without repairs, in order. The first holds slow start.
 pub(super) struct Epochs<'a> {

@@ -1,7 +1,28 @@
 //! The course of a window after slow start, outside of repairs.
 
+use serde::Serialize;
+
+use super::averages::{mean, median};
 use super::rounds::Round;
-use super::{Steady, mean, median};
+
+/// Course of the window after slow start, outside of repairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Steady {
+    /// Standard deviation of the window, in parts of its mean.
+    pub variation: f64,
+    /// Part of the round trips in which the window changed by less than half a segment.
+    pub flat: f64,
+    /// Part of the round trips with less than a third of the median window, as BBR's when it probes the round trip.
+    pub dips: f64,
+    /// Correlation of the window with itself eight round trips later: BBR's cycle of pacing gains.
+    pub cycle: f64,
+    /// The mean round trip, in parts of the shortest.
+    pub delay: f64,
+    /// The longest round trip, in parts of the shortest.
+    pub longest_delay: f64,
+    /// Mean place of the round trip between the shortest and the longest.
+    pub fill: f64,
+}
 
 /// The round trips after slow start without repairs.
 pub(super) struct Settled {
