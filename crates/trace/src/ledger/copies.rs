@@ -11,6 +11,8 @@ use super::Loss;
 pub(super) struct Copies {
     /// Copies sent again, without the original.
     pub(super) resent: u32,
+    /// Those of them that a proxy on the way sent.
+    pub(super) local: u32,
     /// Copies lost, with the original.
     pub(super) lost: u32,
     /// Whether the original is one of the lost.
@@ -37,12 +39,22 @@ impl Copies {
     pub(super) fn surviving(&self) -> u32 {
         (1 + self.resent).saturating_sub(self.lost)
     }
+
+    /// Whether the original was lost, and only copies of a proxy on the way can have arrived.
+    pub(super) const fn is_repaired_locally(&self) -> bool {
+        self.original_lost && self.local > 0 && self.local == self.resent
+    }
 }
 
 impl Book {
     /// A copy of `span` was sent again.
     pub(super) fn resend(&mut self, span: Span) {
         self.change(span, |copies| copies.resent += 1);
+    }
+
+    /// A copy of `span` was sent again by a proxy on the way.
+    pub(super) fn resend_locally(&mut self, span: Span) {
+        self.change(span, |copies| (copies.resent, copies.local) = (copies.resent + 1, copies.local + 1));
     }
 
     /// A copy of `span` was lost.

@@ -32,6 +32,8 @@ pub mod causes {
     pub const PARTIAL_ACK: &str = "partial_ack";
     /// The scoreboard marks it as lost.
     pub const SCOREBOARD: &str = "scoreboard";
+    /// A proxy on the way sent it.
+    pub const PROXY: &str = "proxy";
     /// The peer's window was closed to it.
     pub const PROBE: &str = "probe";
     /// It was the last of a flight, and no ACK came.
@@ -45,6 +47,8 @@ pub(super) struct Resent {
     pub(super) span: Span,
     pub(super) snd_max: u64,
     pub(super) late: Why,
+    /// Whether a proxy on the way sent it, and not the sender.
+    pub(super) local: bool,
 }
 
 /// A dropped packet.

@@ -90,6 +90,9 @@ impl Judge {
     }
 
     fn judge_retransmission(&mut self, resent: &Resent) {
+        if resent.local {
+            return self.book.resend_locally(resent.span);
+        }
         let sent = resent.sent;
         let copies = self.book.worst(resent.span);
         let probe = (sent.cause == causes::PROBE).then_some(Why::WindowProbe);
@@ -127,6 +130,7 @@ impl Judge {
             causes::TIMEOUT => why_late(copies, resent.late),
             causes::AFTER_TIMEOUT if self.last_timeout_spurious => Why::GoBackNAfterSpuriousTimeout,
             causes::AFTER_TIMEOUT => Why::GoBackNOverArrivedData,
+            _ if copies.is_repaired_locally() => Why::LocalRetransmission,
             _ if copies.original_lost => Why::CopyUnderway,
             causes::FAST_RETRANSMIT if self.duplicates_point_at(resent.span) => Why::DuplicateAcksOfNeedless,
             causes::FAST_RETRANSMIT => Why::OnlyLate,
@@ -155,5 +159,9 @@ fn why_necessary(copies: Copies) -> Option<Why> {
 
 /// Why a timer ran out for a segment that was not lost, unless a retransmission of it was underway.
 fn why_late(copies: Copies, late: Why) -> Why {
-    if copies.original_lost { Why::CopyUnderway } else { late }
+    match copies.original_lost {
+        true if copies.is_repaired_locally() => Why::LocalRetransmission,
+        true => Why::CopyUnderway,
+        false => late,
+    }
 }

@@ -65,7 +65,22 @@ impl Ledger {
     pub fn on_retransmission(&mut self, sent: Retransmission) {
         let span = self.positions.span(sent.range);
         let snd_max = self.positions.of(sent.snd_max).max(span.end);
-        self.retransmissions.push(Resent { sent, span, snd_max, late: self.late(sent.at, span) });
+        self.retransmissions.push(Resent {
+            sent,
+            span,
+            snd_max,
+            late: self.late(sent.at, span),
+            local: false,
+        });
+    }
+
+    /// A proxy on the way sent a copy of `range` again: no retransmission of the sender's, and never judged.
+    pub fn on_local_copy(&mut self, packet: PacketId, range: SeqRange) {
+        let span = self.positions.span(range);
+        let sent =
+            Retransmission { packet, at: Instant::START, range, cause: causes::PROXY, snd_max: range.end };
+        let (snd_max, late) = (span.end, Why::Other);
+        self.retransmissions.push(Resent { sent, span, snd_max, late, local: true });
     }
 
     /// A packet of the sender was lost: dropped, damaged beyond use, or refused by the receiver. `range` are all its
@@ -111,7 +126,7 @@ impl Ledger {
     /// Retransmissions so far.
     #[must_use]
     pub fn retransmissions(&self) -> u64 {
-        self.retransmissions.len() as u64
+        self.retransmissions.iter().filter(|resent| !resent.local).count() as u64
     }
 
     /// Timeouts so far.

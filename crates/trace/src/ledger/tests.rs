@@ -93,6 +93,23 @@ fn a_timeout_while_the_retransmission_is_underway_is_spurious() {
 }
 
 #[test]
+fn a_copy_that_a_proxy_sent_makes_a_later_one_of_the_sender_needless_unless_it_was_lost_too() {
+    let mut ledger = Ledger::new();
+    ledger.on_drop(PacketId(3), segment(3), ms(3), "error");
+    ledger.on_drop(PacketId(4), segment(4), ms(4), "error");
+    ledger.on_local_copy(PacketId(8), segment(3));
+    ledger.on_local_copy(PacketId(9), segment(4));
+    ledger.on_drop(PacketId(9), segment(4), ms(9), "error");
+    resend(&mut ledger, 10, 3, 7, causes::FAST_RETRANSMIT);
+    ledger.on_timeout(ms(20), segment(4));
+    resend(&mut ledger, 20, 4, 7, causes::TIMEOUT);
+    assert_eq!(ledger.retransmissions(), 2);
+    let diagnosis = ledger.finish();
+    assert_eq!(whys(&diagnosis), ["local_retransmission", "every_copy_lost"]);
+    assert_eq!((diagnosis.retransmissions.len(), diagnosis.spurious_timeouts()), (2, 0));
+}
+
+#[test]
 fn a_spurious_timeout_is_followed_by_needless_go_back_n_and_a_false_fast_retransmit() {
     // Sarolahti 2000, §5.1 and Figure 7: the whole window is resent, then new data; the receiver's
     // duplicate ACKs for the window look like a loss of the first new segment.

@@ -76,6 +76,8 @@ pub enum Why {
     AcknowledgmentsLost,
     /// Needless: an earlier retransmission of it was not lost, and would have done.
     CopyUnderway,
+    /// Needless: a proxy on the way had sent it again, and that copy was not lost.
+    LocalRetransmission,
     /// Needless: resent after a spurious timeout.
     GoBackNAfterSpuriousTimeout,
     /// Needless: resent after a genuine timeout, although this segment had not been lost.
@@ -134,7 +136,7 @@ impl Diagnosis {
 
 impl Why {
     /// Every name that [`Why::id`] can return, and whether it means necessary.
-    pub const IDS: [(&'static str, bool); 12] = [
+    pub const IDS: [(&'static str, bool); 13] = [
         ("original_lost", true),
         ("every_copy_lost", true),
         ("spurious_timeout", false),
@@ -147,6 +149,7 @@ impl Why {
         ("needless_recovery", false),
         ("other", false),
         ("window_probe", true),
+        ("local_retransmission", false),
     ];
 
     /// The name in tables.
@@ -165,6 +168,7 @@ impl Why {
             Self::NeedlessRecovery => 9,
             Self::Other => 10,
             Self::WindowProbe => 11,
+            Self::LocalRetransmission => 12,
         };
         Self::IDS[place].0
     }
@@ -185,6 +189,9 @@ impl fmt::Display for Why {
                 f.write_str("the data had arrived, but the acknowledgments that said so were lost")
             }
             Self::CopyUnderway => f.write_str("an earlier retransmission of it was not lost"),
+            Self::LocalRetransmission => {
+                f.write_str("a proxy on the way had sent it again, and that copy was not lost")
+            }
             Self::GoBackNAfterSpuriousTimeout => f.write_str("go-back-N after a spurious timeout"),
             Self::GoBackNOverArrivedData => {
                 f.write_str("go-back-N over data that had not been lost, after a timeout that was right")
