@@ -78,6 +78,7 @@ fn spec(config: Value, mtu: u64, seconds: u64) -> Spec {
     let (down, up) = (config.clone(), config);
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "bench".to_owned(),
         seed: 1,
         // What is in the send buffer when the time is up need not be waited for.

@@ -116,6 +116,7 @@ fn spec(flows: usize) -> Spec {
     };
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "bulk".to_owned(),
         seed: 1,
         stop: Some(Duration::from_secs(DURATION_S)),

@@ -99,6 +99,7 @@ fn web_users() -> Spec {
 fn empty(name: &str) -> Spec {
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: name.to_owned(),
         seed: 1,
         stop: None,

@@ -194,6 +194,7 @@ fn windows_of_four(flows: usize, stop: Duration) -> Spec {
 fn empty(stop: Duration) -> Spec {
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "bench".to_owned(),
         seed: 1,
         stop: Some(stop),

@@ -40,6 +40,7 @@ fn spec() -> Result<Spec, Box<dyn std::error::Error>> {
     let tcp = Arc::new(tcp::Config::from_profile(&json!({}))?);
     Ok(Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "transfer".to_owned(),
         seed: 1,
         stop: None,

@@ -14,14 +14,16 @@ use crate::directed_link::{DirectedLink, has_flow_control};
 use crate::engine::Engine;
 use crate::external::Gateway;
 use crate::flow::Flow;
-use crate::ids::{ConnectionId, DirectionId, FlowId, Heading, Id, IdVec, LinkId, NodeId, PerSide};
+use crate::ids::{ConnectionId, DirectionId, FlowId, Heading, Id, IdVec, LinkId, NodeId, PerSide, ProxyId};
 use crate::measure::{LinkMeter, Sampler};
 use crate::packet::{IPV4_HEADER_LEN, IpHeader, PacketPool};
 use crate::ports::PortAllocator;
+use crate::proxies::Proxies;
 use crate::record::Recorder;
-use crate::route::{Graph, Routes};
+use crate::route::{Graph, Hop, NextHop, Routes};
 use crate::schedule::Schedule;
-use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec};
+use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, ProxySpec, Spec};
+use crate::split::SplitPlan;
 use crate::stop::MOST_PACKETS_INSIDE;
 use crate::tcb_sharing::TcbSharing;
 
@@ -31,7 +33,7 @@ pub enum BuildError {
     /// Two nodes, links or flows have one name.
     #[error("two {what} are called {name}; give each a name of its own")]
     DuplicateName {
-        /// "nodes", "links", "cells" or "flows".
+        /// "nodes", "links", "cells", "proxies" or "flows".
         what: &'static str,
         /// The name.
         name: String,
@@ -104,6 +106,48 @@ pub enum BuildError {
         /// The flow.
         flow: String,
     },
+    /// A proxy stands at neither end of its link.
+    #[error("proxy {proxy}: {node} is no end of the link {link}; name one of its two nodes")]
+    NotAtTheLink {
+        /// The proxy.
+        proxy: String,
+        /// The node.
+        node: String,
+        /// The link.
+        link: String,
+    },
+    /// A proxy would have to look into packets of network stacks that are not ours.
+    #[error("proxy {proxy} reads segments of our own TCP, and packets from outside pass it; leave it out")]
+    ProxyOutside {
+        /// The proxy.
+        proxy: String,
+    },
+    /// A proxy's congestion control is a program.
+    #[error("proxy {proxy}: its congestion control is a program; name one of lasthop list congestion")]
+    NoProgramOfProxy {
+        /// The proxy.
+        proxy: String,
+    },
+    /// The two directions of a flow do not cross the same proxies.
+    #[error(
+        "flow {flow}: its way back does not lead through the proxy {proxy}; lead both ways over its link"
+    )]
+    OneWay {
+        /// The flow.
+        flow: String,
+        /// The proxy.
+        proxy: String,
+    },
+    /// Two proxies would split a connection.
+    #[error("flow {flow} crosses two proxies that split connections, {first} and {second}; keep one of them")]
+    TwoSplits {
+        /// The flow.
+        flow: String,
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// No path of links and routers joins the two hosts of a flow.
     #[error("flow {flow}: there is no path from {from} to {to}; join them with links, over routers")]
     NoRoute {
@@ -122,14 +166,18 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
     let links: IdVec<DirectionId, DirectedLink> =
         spec.links.iter().flat_map(|link| directions(link, &streams)).collect();
     let cells = Cells::new(spec, &streams);
+    let proxies = Proxies::new(spec);
     let mut routes = Routes::default();
     let gateway = gateway(spec, &cells, &mut routes);
-    let (flows, connections) = flows_and_connections(spec, &streams.below("flow"), &cells, &mut routes)?;
+    let ways = (&cells, &proxies);
+    let (flows, connections) = flows_and_connections(spec, &streams.below("flow"), ways, &mut routes)?;
+    let others = (spec.cells.len(), proxies.len());
     let mut engine = Engine {
         now: Instant::START,
         woken: Instant::START,
-        schedule: Schedule::new(links.len(), 2 * connections.len(), flows.len(), spec.cells.len()),
+        schedule: Schedule::new(links.len(), 2 * connections.len(), flows.len(), others),
         cells,
+        proxies,
         sampler: Sampler::new(&spec.record),
         connections,
         pending: VecDeque::new(),
@@ -226,7 +274,7 @@ type FlowsAndConnections = (IdVec<FlowId, Flow>, IdVec<ConnectionId, Connection>
 fn flows_and_connections(
     spec: &Spec,
     streams: &Streams,
-    cells: &Cells,
+    (cells, proxies): (&Cells, &Proxies),
     routes: &mut Routes,
 ) -> Result<FlowsAndConnections, BuildError> {
     let hosts = |flow: &FlowSpec| flow.nodes().into_array();
@@ -244,7 +292,7 @@ fn flows_and_connections(
         let [from, to] = hosts(flow);
         let [forth, back] =
             [(forward, from, to), (backward, to, from)].map(|(path, source, destination)| Egress {
-                first_hop: routes.add(cells.hops(path)),
+                first_hop: routes.add(proxies.hops(path, cells.hops(path)).into_iter()),
                 first_link: path[0],
                 header: IpHeader { source, destination, class: flow.class },
             });
@@ -252,9 +300,58 @@ fn flows_and_connections(
         connections.push(Connection::new(id, index as u32, PerSide::new(forth, back), &flow.milestones));
         let tcps = PerSide::new(&flow.sender, &flow.receiver).map(|config| fitted(config, mtu));
         let (streams, start) = (streams.below(&flow.name), flow.start_at(spec.seed));
-        flows.push(Flow::new(flow, tcps, streams, start, ConnectionId::first_of(id)));
+        let crossed = [forth, back].map(|way| proxies_from(routes, way.first_hop));
+        let split = split_plan(spec, flow, &crossed, mtu)?;
+        flows.push(Flow::new(flow, (tcps, split), streams, start, ConnectionId::first_of(id)));
     }
     Ok((flows, connections))
+}
+
+/// A proxy on a route: the hop after it, and whether packets of the route enter its link there.
+type Crossed = (ProxyId, NextHop, proxy::Heading);
+
+fn proxies_from(routes: &Routes, first: NextHop) -> Vec<Crossed> {
+    let proxy = |(at, hop): (NextHop, Hop)| match hop {
+        Hop::Proxy(proxy, heading) => Some((proxy, at.next(), heading)),
+        _ => None,
+    };
+    routes.from(first).filter_map(proxy).collect()
+}
+
+/// How a proxy on the way of a flow splits its connections, if one does. Both ways must cross the same proxies.
+fn split_plan(
+    spec: &Spec,
+    flow: &FlowSpec,
+    [forth, back]: &[Vec<Crossed>; 2],
+    mtu: Option<Bytes>,
+) -> Result<Option<SplitPlan>, BuildError> {
+    let proxy = |proxy: ProxyId| &spec.proxies[proxy.index()];
+    let crosses = |way: &[Crossed], one: ProxyId| way.iter().any(|(other, ..)| *other == one);
+    let lacking = |(one, other): (&[Crossed], &[Crossed])| {
+        one.iter().map(|(proxy, ..)| *proxy).find(|proxy| !crosses(other, *proxy))
+    };
+    if let Some(one_way) = [(&**forth, &**back), (&**back, &**forth)].into_iter().find_map(lacking) {
+        let (flow, proxy) = (flow.name.clone(), proxy(one_way).name.clone());
+        return Err(BuildError::OneWay { flow, proxy });
+    }
+    let splits: Vec<&Crossed> = forth.iter().filter(|(one, ..)| proxy(*one).kind.split().is_some()).collect();
+    if let [(first, ..), (second, ..), ..] = splits[..] {
+        let [first, second] = [first, second].map(|one| proxy(*one).name.clone());
+        return Err(BuildError::TwoSplits { flow: flow.name.clone(), first, second });
+    }
+    let Some(&&(id, forwards, heading)) = splits.first() else { return Ok(None) };
+    let backwards = back.iter().find(|(one, ..)| *one == id).map_or(forwards, |(_, next, _)| *next);
+    let ProxySpec { kind, wireless, wired, .. } = proxy(id);
+    let [near, far] = if heading == proxy::Heading::In { [wired, wireless] } else { [wireless, wired] };
+    // The end that stands for a host has that host's TCP unless the file gives it another.
+    let buffer = kind.split().map_or(Bytes::ZERO, |split| split.buffer);
+    let of = |own: &Option<Arc<tcp::Config>>, host: &Arc<tcp::Config>| {
+        let mut config = tcp::Config::clone(&fitted(own.as_ref().unwrap_or(host), mtu));
+        config.limit_window(buffer);
+        Arc::new(config)
+    };
+    let tcps = PerSide::new(of(far, &flow.sender), of(near, &flow.receiver));
+    Ok(Some(SplitPlan { proxy: id, tcps, buffer, onwards: PerSide::new(forwards, backwards) }))
 }
 
 /// Checks that the route of a flow crosses the link of which it is to have a share.
@@ -321,6 +418,8 @@ pub(crate) fn check(spec: &Spec) -> Result<(), BuildError> {
     users.into_iter().try_for_each(|(cell, user)| {
         check_index(format!("cell {}", cell.name), "link", user.link.index(), spec.links.len())
     })?;
+    check_names("proxies", spec.proxies.iter().map(|proxy| &proxy.name))?;
+    spec.proxies.iter().try_for_each(|proxy| check_proxy(spec, proxy))?;
     spec.flows.iter().try_for_each(|flow| check_flow(spec, flow))?;
     spec.record.captures.iter().try_for_each(|point| match *point {
         CapturePoint::Node(index) => {
@@ -361,6 +460,25 @@ fn check_link(spec: &Spec, link: &LinkSpec) -> Result<(), BuildError> {
     if link.ends[0] == link.ends[1] {
         let node = spec.node(link.ends[0]).name.clone();
         return Err(BuildError::Loop { link: link.name.clone(), node });
+    }
+    Ok(())
+}
+
+fn check_proxy(spec: &Spec, proxy: &ProxySpec) -> Result<(), BuildError> {
+    let name = || proxy.name.clone();
+    check_index(format!("proxy {}", name()), "link", proxy.link.index(), spec.links.len())?;
+    check_index(format!("proxy {}", name()), "node", proxy.node.index(), spec.nodes.len())?;
+    let link = spec.link(proxy.link);
+    if !link.ends.contains(&proxy.node) {
+        let (node, link) = (spec.node(proxy.node).name.clone(), link.name.clone());
+        return Err(BuildError::NotAtTheLink { proxy: name(), node, link });
+    }
+    if spec.nodes.iter().any(|node| matches!(node.kind, NodeKind::External { .. })) {
+        return Err(BuildError::ProxyOutside { proxy: name() });
+    }
+    let stands_in = |tcp: &Arc<tcp::Config>| tcp.congestion.build().traits().stands_in;
+    if [&proxy.wired, &proxy.wireless].into_iter().flatten().any(stands_in) {
+        return Err(BuildError::NoProgramOfProxy { proxy: name() });
     }
     Ok(())
 }

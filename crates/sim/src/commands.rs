@@ -118,6 +118,7 @@ impl<R: Recorder> Engine<R> {
         };
         self.flows[flow].opened += 1;
         self.connections[place].reopen(socket, conversation, opener);
+        self.split(flow, place);
         let (ports, initial) = self.draw_identity(flow);
         self.connections[place].ports = Some(ports);
         for side in [opener.other(), opener] {
@@ -188,6 +189,7 @@ impl<R: Recorder> Engine<R> {
         if self.connections[place].stage == Stage::Idle {
             return;
         }
+        self.count_beyond(place);
         let hosts = self.hosts_of(place);
         let connection = &mut self.connections[place];
         let milestones = connection.milestones();

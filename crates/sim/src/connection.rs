@@ -13,6 +13,7 @@ use crate::ids::{ConversationId, DirectionId, FlowId, PerSide, Side};
 use crate::measure::FlowReading;
 use crate::packet::IpHeader;
 use crate::route::NextHop;
+use crate::split::Beyond;
 use crate::summary::MilestoneSummary;
 
 /// A connection between two ends.
@@ -36,6 +37,8 @@ pub(crate) struct Connection {
     receiver: ReceiverStats,
     pub(crate) ledger: Ledger,
     pub(crate) ports: Option<tcp::Ports>,
+    /// The second connection, where a proxy splits this one.
+    pub(crate) beyond: Option<Box<Beyond>>,
 }
 
 /// State of a connection.
@@ -196,6 +199,7 @@ impl Connection {
             receiver: ReceiverStats::default(),
             ledger: Ledger::new(),
             ports: None,
+            beyond: None,
         }
     }
 
@@ -215,6 +219,7 @@ impl Connection {
         self.receiver = ReceiverStats::default();
         self.ledger = Ledger::new();
         self.ports = None;
+        self.beyond = None;
     }
 
     /// The identity of the next packet, in either direction.
@@ -381,25 +386,62 @@ impl Connection {
         self.receiver.stream_ended = true;
     }
 
-    /// A packet with this segment, for the end at side `to`, was lost.
+    /// A packet with this segment was lost. It was for the end at side `to`, or for the proxy's end that stands for it,
+    /// and perhaps of the connection beyond a proxy.
     #[cold]
     pub(crate) fn on_lost(
         &mut self,
         at: Instant,
         id: PacketId,
         segment: &Segment,
-        to: Side,
+        (to, beyond): (Side, bool),
         rule: &'static str,
     ) {
         if !self.owns(id) {
             return;
         }
+        let ledger = self.ledger_beyond(beyond);
         match to {
-            Side::To => self.ledger.on_drop(id, segment.seq_range(), at, rule),
-            Side::From if segment.flags.contains(wire::Flags::ACK) => {
-                self.ledger.on_ack_drop(at, segment.ack)
-            }
+            Side::To => ledger.on_drop(id, segment.seq_range(), at, rule),
+            Side::From if segment.flags.contains(wire::Flags::ACK) => ledger.on_ack_drop(at, segment.ack),
             Side::From => {}
+        }
+    }
+
+    /// A proxy sends a copy of a packet for the end at side `to` again.
+    #[cold]
+    pub(crate) fn on_local_copy(&mut self, packet: PacketId, segment: &Segment, (to, beyond): (Side, bool)) {
+        if to == Side::To {
+            self.ledger_beyond(beyond).on_local_copy(packet, segment.seq_range());
+        }
+    }
+
+    /// The ledger of the connection, or of the second one beyond a proxy.
+    pub(crate) fn ledger_beyond(&mut self, beyond: bool) -> &mut Ledger {
+        match &mut self.beyond {
+            Some(second) if beyond => &mut second.ledger,
+            _ => &mut self.ledger,
+        }
+    }
+
+    /// The ledger of the connection that has this name in tables.
+    pub(crate) fn ledger_of(&mut self, conversation: ConversationId) -> &mut Ledger {
+        self.ledger_beyond(conversation != self.conversation)
+    }
+
+    /// Its names in tables: two where a proxy splits it.
+    pub(crate) fn conversations(&self) -> impl Iterator<Item = ConversationId> + use<> {
+        [Some(self.conversation), self.beyond.as_ref().map(|second| second.conversation)]
+            .into_iter()
+            .flatten()
+    }
+
+    /// The name in tables of the part that is next to `side`.
+    #[inline]
+    pub(crate) fn conversation_at(&self, side: Side) -> ConversationId {
+        match &self.beyond {
+            Some(second) if side == Side::To => second.conversation,
+            _ => self.conversation,
         }
     }
 

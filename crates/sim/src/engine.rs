@@ -3,7 +3,8 @@
 //! Written once for any recorder; with [`crate::record::Off`] recording costs nothing.
 //!
 //! The rest of `impl Engine`: `transport.rs` for the ends of connections, `commands.rs` for programs, `cell_traffic.rs`
-//! for shared channels, `injection.rs` for packets from outside, `readings.rs` for totals.
+//! for shared channels, `proxy_traffic.rs` for proxies, `injection.rs` for packets from outside, `readings.rs` for
+//! totals.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,6 +24,7 @@ use crate::measure::Sampler;
 use crate::packet::{Body, CORRUPTED, OVERSIZE, Packet, PacketBox, PacketPool};
 use crate::pending::Pending;
 use crate::ports::PortAllocator;
+use crate::proxies::Proxies;
 use crate::record::{Recorder, Records};
 use crate::route::{Hop, Routes};
 use crate::schedule::{Component, Schedule};
@@ -38,6 +40,7 @@ pub(crate) struct Engine<R> {
     pub(crate) schedule: Schedule,
     pub(crate) links: IdVec<DirectionId, DirectedLink>,
     pub(crate) cells: Cells,
+    pub(crate) proxies: Proxies,
     pub(crate) sampler: Sampler,
     pub(crate) connections: IdVec<ConnectionId, Connection>,
     pub(crate) flows: IdVec<FlowId, Flow>,
@@ -112,6 +115,7 @@ impl<R: Recorder> Engine<R> {
             Component::Endpoint(end) => self.wake_endpoint(end),
             Component::Flow(flow) => self.wake_flow(flow),
             Component::Cell(cell) => self.wake_cell(cell),
+            Component::Proxy(proxy) => self.wake_proxy(proxy),
         }
         self.settle();
     }
@@ -188,6 +192,7 @@ impl<R: Recorder> Engine<R> {
             Hop::Link(direction) => self.forward(direction, packet),
             Hop::End => self.deliver(packet),
             Hop::Cell(user) => self.enter_cell(user, packet),
+            Hop::Proxy(proxy, heading) => self.enter_proxy(proxy, heading, packet),
         }
     }
 
@@ -242,13 +247,13 @@ impl<R: Recorder> Engine<R> {
         if R::ON {
             self.recorder.on_received(self.now, &packet.0);
         }
-        let Packet { id, destination: end, corrupted, sent, .. } = *packet.0;
+        let Packet { id, destination: end, corrupted, sent, beyond, .. } = *packet.0;
         match &mut packet.0.body {
             // The checksum tells, and the segment is as if it had never come. A copy is not the packet that was sent.
             Body::Segment(_) if corrupted && packet.0.copy => {}
             Body::Segment(sent) if corrupted => {
                 let connection = &mut self.connections[end.connection()];
-                connection.on_lost(self.now, id, &sent.segment, end.side(), CORRUPTED);
+                connection.on_lost(self.now, id, &sent.segment, (end.side(), beyond), CORRUPTED);
             }
             Body::Segment(_) => self.receive(end, packet),
             Body::Datagram(datagram) => {
@@ -303,11 +308,14 @@ impl<R: Recorder> Engine<R> {
         }
         let (diagnoses, connections) = (&self.diagnoses, &mut self.connections);
         let open = connections.ids().filter(|place| connections[*place].stage != Stage::Idle);
-        let places: BTreeMap<ConversationId, ConnectionId> =
-            open.map(|place| (connections[place].conversation, place)).collect();
+        let names = |place: ConnectionId| connections[place].conversations().map(move |name| (name, place));
+        let places: BTreeMap<ConversationId, ConnectionId> = open.flat_map(names).collect();
         let mut verdicts = |conversation, packet| match diagnoses.get(&conversation) {
             Some(diagnosis) => diagnosis.verdict(packet).copied(),
-            None => connections[*places.get(&conversation)?].ledger.verdict(packet).copied(),
+            None => {
+                let connection = &mut connections[*places.get(&conversation)?];
+                connection.ledger_of(conversation).verdict(packet).copied()
+            }
         };
         Some(self.recorder.take(spec, &mut verdicts))
     }

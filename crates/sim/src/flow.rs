@@ -12,6 +12,7 @@ use crate::datagrams::Datagrams;
 use crate::ids::{ConnectionId, PerSide};
 use crate::measure::{DelayHistogram, Delays, FlowMeasures, FlowReading, OneWayDelays};
 use crate::spec::FlowSpec;
+use crate::split::SplitPlan;
 use crate::summary::{FlowSummary, MilestoneSummary};
 
 /// A flow between two hosts.
@@ -19,6 +20,8 @@ pub(crate) struct Flow {
     pub(crate) name: String,
     /// The TCPs of `from` and `to`.
     pub(crate) tcps: PerSide<Arc<tcp::Config>>,
+    /// How a proxy splits its connections, if one does.
+    pub(crate) split: Option<SplitPlan>,
     pub(crate) streams: Streams,
     pub(crate) service: Service,
     pub(crate) phase: FlowPhase,
@@ -64,7 +67,7 @@ struct Totals {
 impl Flow {
     pub(crate) fn new(
         spec: &FlowSpec,
-        tcps: PerSide<Arc<tcp::Config>>,
+        (tcps, split): (PerSide<Arc<tcp::Config>>, Option<SplitPlan>),
         streams: Streams,
         start: Instant,
         place: ConnectionId,
@@ -74,6 +77,7 @@ impl Flow {
         Self {
             name: spec.name.clone(),
             tcps,
+            split,
             streams,
             service,
             phase: FlowPhase::Waiting,

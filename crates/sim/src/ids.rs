@@ -9,6 +9,8 @@ units::ids! {
     pub(crate) CellId;
     /// A user of a shared channel; the numbers run over all channels.
     pub(crate) CellUserId;
+    /// A proxy.
+    pub(crate) ProxyId;
     /// A pair of ends. It belongs to one flow for the whole run; the flow's connections use it one after another.
     pub(crate) ConnectionId;
     /// One end of a connection.

@@ -35,12 +35,15 @@ mod outcome;
 mod packet;
 mod pending;
 mod ports;
+mod proxies;
+mod proxy_traffic;
 mod queue;
 mod readings;
 mod record;
 mod route;
 mod schedule;
 mod spec;
+mod split;
 mod stop;
 mod summary;
 mod tcb_sharing;
@@ -56,10 +59,10 @@ pub use outcome::Outcome;
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};
 pub use spec::{
-    CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec,
-    Spec, WindowSpec,
+    CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, ProxySpec,
+    RecordSpec, Spec, WindowSpec,
 };
 pub use stop::RunError;
-pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};
+pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, ProxySummary, Summary};
 pub use workload::{Amount, ObservedRecord, Workload};
 pub use world::World;

@@ -56,7 +56,8 @@ impl<R> LinkObserver<'_, R> {
             // The packet that it was made of is still under way.
             Body::Segment(_) if packet.copy => {}
             Body::Segment(sent) => {
-                self.connections[end.connection()].on_lost(now, packet.id, &sent.segment, end.side(), rule);
+                let leg = (end.side(), packet.beyond);
+                self.connections[end.connection()].on_lost(now, packet.id, &sent.segment, leg, rule);
             }
             Body::Datagram(datagram) => {
                 let flow = self.connections[end.connection()].flow;
@@ -80,7 +81,8 @@ impl<R> LinkObserver<'_, R> {
     fn on_delay(&mut self, now: Instant, packet: &Packet, by: Duration, cause: &'static str) {
         match &packet.body {
             Body::Segment(_) => {
-                self.connections[packet.destination.connection()].ledger.on_delay(now, by, cause);
+                let connection = &mut self.connections[packet.destination.connection()];
+                connection.ledger_beyond(packet.beyond).on_delay(now, by, cause);
             }
             Body::Datagram(_) => {}
             Body::Raw(bytes) => self.report(now, packet, bytes, ExternalFate::Delayed { by, cause }),

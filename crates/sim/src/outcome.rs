@@ -49,6 +49,7 @@ pub(crate) fn gather<R: Recorder>(
         flows,
         links: links(spec, &last, &windows),
         cells: engine.cells.summaries(spec, &last, &windows),
+        proxies: engine.proxies.summaries(spec),
     };
     let Records { mut tables, captures } = engine.recorder.finish(spec, &summary, &diagnoses);
     tables.extend(measured_tables(spec, &last, &windows, &samples));

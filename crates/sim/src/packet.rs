@@ -29,6 +29,8 @@ pub(crate) struct Packet {
     pub(crate) corrupted: bool,
     /// Whether a link made it out of another: its fate is not that of the packet that was sent.
     pub(crate) copy: bool,
+    /// Whether it belongs to the second of two connections into which a proxy splits one.
+    pub(crate) beyond: bool,
     pub(crate) body: Body,
     /// Time at which it was sent; only where that is measured.
     pub(crate) sent: Instant,
@@ -128,6 +130,7 @@ impl Packet {
         self.next_hop = next_hop;
         self.corrupted = false;
         self.copy = false;
+        self.beyond = false;
         self.destination = destination;
         self.header = header;
     }

@@ -59,6 +59,9 @@ impl<R: Recorder> Engine<R> {
     /// Packets that are somewhere between two ends.
     pub(crate) fn packets_under_way(&self) -> usize {
         let on_links = self.links.iter().map(|link| link.link.packets_inside() + link.held.len());
-        on_links.sum::<usize>() + self.cells.packets_inside() + self.arrivals.len()
+        on_links.sum::<usize>()
+            + self.cells.packets_inside()
+            + self.proxies.packets_inside()
+            + self.arrivals.len()
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::ids::{CellUserId, DirectionId, Heading, Id, IdVec, LinkId, NodeId};
+use crate::ids::{CellUserId, DirectionId, Heading, Id, IdVec, LinkId, NodeId, ProxyId};
 use crate::spec::{LinkSpec, NodeKind, NodeSpec, Spec};
 
 /// The hops of all routes, one route after the other, each closed by [`Hop::End`].
@@ -19,6 +19,8 @@ pub(crate) enum Hop {
     Link(DirectionId),
     /// A shared channel, for one of its users.
     Cell(CellUserId),
+    /// A proxy, at the end of a link that the packet enters next or has left.
+    Proxy(ProxyId, proxy::Heading),
     /// Nothing: it has arrived.
     End,
 }
@@ -33,6 +35,12 @@ impl Routes {
         let first = NextHop(self.0.len() as u32);
         self.0.extend(path.chain([Hop::End]));
         first
+    }
+
+    /// Hops from a place to the end of its route.
+    pub(crate) fn from(&self, first: NextHop) -> impl Iterator<Item = (NextHop, Hop)> {
+        let places = (first.0..).map(NextHop);
+        places.zip(self.0[first.0 as usize..].iter().copied()).take_while(|(_, hop)| *hop != Hop::End)
     }
 
     /// Object at a place.

@@ -1,12 +1,12 @@
 //! The schedule of a run: when each link, endpoint, flow and shared channel is to be woken next.
 //!
-//! Links, endpoints and flows have an [`EventQueue`] each; shared channels, which are the fewest, follow the flows in
-//! theirs. So the few links, which have nearly all events, play a small tournament among themselves, and the timers of
-//! thousands of endpoints, which hardly ever expire, cost them nothing.
+//! Links, endpoints and flows have an [`EventQueue`] each; shared channels and proxies, which are fewest, follow the
+//! flows in theirs. So the few links, which have nearly all events, play a small tournament among themselves, and the
+//! timers of thousands of endpoints, which hardly ever expire, cost them nothing.
 
 use units::Instant;
 
-use crate::ids::{CellId, DirectionId, EndpointId, FlowId, Id};
+use crate::ids::{CellId, DirectionId, EndpointId, FlowId, Id, ProxyId};
 use crate::queue::EventQueue;
 
 /// The component whose wake-up is due.
@@ -16,26 +16,34 @@ pub(crate) enum Component {
     Endpoint(EndpointId),
     Flow(FlowId),
     Cell(CellId),
+    Proxy(ProxyId),
 }
 
-/// The wake-ups of all components. Of those at the same time, links come first, then endpoints, then flows and shared
-/// channels; among components of a kind, the first one armed.
+/// The wake-ups of all components. Of those at the same time, links come first, then endpoints, then flows, shared
+/// channels and proxies; among components of a kind, the first one armed.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     links: EventQueue,
     endpoints: EventQueue,
-    /// Flows, and after them shared channels.
+    /// Flows, after them shared channels, and after these proxies.
     flows: EventQueue,
     flow_count: usize,
+    cell_count: usize,
 }
 
 impl Schedule {
-    pub(crate) fn new(directions: usize, endpoints: usize, flows: usize, cells: usize) -> Self {
+    pub(crate) fn new(
+        directions: usize,
+        endpoints: usize,
+        flows: usize,
+        (cells, proxies): (usize, usize),
+    ) -> Self {
         Self {
             links: EventQueue::new(directions),
             endpoints: EventQueue::new(endpoints),
-            flows: EventQueue::new(flows + cells),
+            flows: EventQueue::new(flows + cells + proxies),
             flow_count: flows,
+            cell_count: cells,
         }
     }
 
@@ -61,14 +69,17 @@ impl Schedule {
         } else if endpoint <= flow {
             (endpoint, Component::Endpoint(EndpointId::from_index(self.endpoints.next_component())))
         } else {
-            (flow, self.flow_or_cell(self.flows.next_component()))
+            (flow, self.flow_or_other(self.flows.next_component()))
         }
     }
 
-    fn flow_or_cell(&self, component: usize) -> Component {
-        match component.checked_sub(self.flow_count) {
-            Some(cell) => Component::Cell(CellId::from_index(cell)),
-            None => Component::Flow(FlowId::from_index(component)),
+    fn flow_or_other(&self, component: usize) -> Component {
+        let Some(other) = component.checked_sub(self.flow_count) else {
+            return Component::Flow(FlowId::from_index(component));
+        };
+        match other.checked_sub(self.cell_count) {
+            Some(proxy) => Component::Proxy(ProxyId::from_index(proxy)),
+            None => Component::Cell(CellId::from_index(other)),
         }
     }
 
@@ -83,6 +94,10 @@ impl Schedule {
 
     pub(crate) fn set_cell(&mut self, cell: CellId, at: Instant) {
         self.flows.set(self.flow_count + cell.index(), at);
+    }
+
+    pub(crate) fn set_proxy(&mut self, proxy: ProxyId, at: Instant) {
+        self.flows.set(self.flow_count + self.cell_count + proxy.index(), at);
     }
 
     pub(crate) fn set_endpoint(&mut self, endpoint: EndpointId, at: Instant) {
@@ -103,7 +118,7 @@ mod tests {
 
     #[test]
     fn at_one_time_links_come_before_endpoints_and_endpoints_before_flows() {
-        let mut schedule = Schedule::new(2, 2, 2, 1);
+        let mut schedule = Schedule::new(2, 2, 2, (1, 1));
         let at = Instant::from_nanos(5);
         let [link, endpoint, flow] = [DirectionId::from_index(1).index(), 0, 1];
         schedule.set_flow(FlowId::from_index(flow), at);
@@ -114,5 +129,8 @@ mod tests {
         assert_eq!(schedule.next(), (at, Component::Endpoint(EndpointId::from_index(endpoint))));
         schedule.set_endpoint(EndpointId::from_index(endpoint), Instant::NEVER);
         assert_eq!(schedule.next(), (at, Component::Flow(FlowId::from_index(flow))));
+        schedule.set_flow(FlowId::from_index(flow), Instant::NEVER);
+        schedule.set_proxy(ProxyId::from_index(0), at);
+        assert_eq!(schedule.next(), (at, Component::Proxy(ProxyId::from_index(0))));
     }
 }

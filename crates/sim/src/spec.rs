@@ -27,6 +27,8 @@ pub struct Spec {
     pub links: Vec<LinkSpec>,
     /// Channels that links share.
     pub cells: Vec<CellSpec>,
+    /// Proxies at the ends of links.
+    pub proxies: Vec<ProxySpec>,
     /// Connections or streams of datagrams between hosts.
     pub flows: Vec<FlowSpec>,
     /// Records to keep.
@@ -97,6 +99,23 @@ pub struct CellUserSpec {
     pub place: Option<Point>,
 }
 
+/// A proxy at one end of a link.
+#[derive(Clone, Debug)]
+pub struct ProxySpec {
+    /// Its name.
+    pub name: String,
+    /// The link that it serves.
+    pub link: LinkId,
+    /// The end of the link at which it stands.
+    pub node: NodeId,
+    /// What it does.
+    pub kind: proxy::Proxy,
+    /// The TCP of a split towards the link. Default: that of the flow's end for which it stands.
+    pub wireless: Option<Arc<tcp::Config>>,
+    /// The TCP of a split towards the other side. Default: likewise.
+    pub wired: Option<Arc<tcp::Config>>,
+}
+
 /// One connection and what is sent over it.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
@@ -133,6 +152,8 @@ pub struct RecordSpec {
     pub queue: bool,
     /// The table `cell`: every block that a shared channel sends.
     pub cell: bool,
+    /// The table `proxies`: what proxies did.
+    pub proxies: bool,
     /// The table `segments`: what the ends sent and received.
     pub segments: bool,
     /// Capture points.
@@ -240,7 +261,13 @@ impl RecordSpec {
     /// Whether anything is kept of packets.
     #[must_use]
     pub fn is_on(&self) -> bool {
-        self.packets || self.tcp || self.queue || self.cell || self.segments || !self.captures.is_empty()
+        self.packets
+            || self.tcp
+            || self.queue
+            || self.cell
+            || self.proxies
+            || self.segments
+            || !self.captures.is_empty()
     }
 }
 

@@ -29,6 +29,24 @@ pub struct Summary {
     /// One for each shared channel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<CellSummary>,
+    /// One for each proxy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proxies: Vec<ProxySummary>,
+}
+
+/// What a proxy did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProxySummary {
+    /// Its name.
+    pub proxy: String,
+    /// Its kind: "snoop", "split", …
+    pub kind: String,
+    /// The node at which it stands.
+    pub node: String,
+    /// The link that it serves.
+    pub link: String,
+    /// Its totals by name.
+    pub counts: BTreeMap<String, u64>,
 }
 
 /// The clock that a run followed.

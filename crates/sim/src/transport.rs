@@ -78,7 +78,7 @@ impl<R: Recorder> Engine<R> {
         self.schedule.set_endpoint_at_latest(end, due);
         let connection = &mut self.connections[end.connection()];
         if R::ON {
-            self.recorder.on_decisions(connection.conversation, end.side(), &mut endpoint);
+            self.recorder.on_decisions(connection.conversation_at(end.side()), end.side(), &mut endpoint);
         }
         connection.ends[end.side()].endpoint = Some(endpoint);
     }
@@ -187,11 +187,12 @@ impl<R: Recorder> Engine<R> {
         let mut packet = self.pool.take();
         let Egress { first_hop, header, .. } = connection.ends[end.side()].egress;
         packet.0.address(id, size, first_hop, (end.peer(), header));
+        packet.0.beyond = end.side() == Side::To && connection.beyond.is_some();
         if R::METERS {
             packet.0.sent = self.now;
         }
         if R::ON {
-            self.recorder.on_sent(self.now, &mut packet.0, connection.conversation);
+            self.recorder.on_sent(self.now, &mut packet.0, connection.conversation_at(end.side()));
         }
         Some(packet)
     }

@@ -61,6 +61,7 @@ fn spec() -> Spec {
             link("second", [1, 3], fast),
         ],
         cells: Vec::new(),
+        proxies: Vec::new(),
         flows: (0..9).map(flow).collect(),
         record: RecordSpec { measure, ..RecordSpec::default() },
     }

@@ -74,6 +74,7 @@ fn spec(profiles: &[&str], millis: u64, dualpi2: &Value) -> Spec {
             mtu: Bytes(1500),
         }],
         cells: Vec::new(),
+        proxies: Vec::new(),
         flows: profiles.iter().enumerate().map(flow).collect(),
         record: RecordSpec { measure, ..RecordSpec::default() },
     }

@@ -22,6 +22,7 @@ fn spec(events: serde_json::Value) -> Spec {
     let up = config(json!({ "rate": "1 Mbit/s", "propagation": "10 ms" }));
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "observed".to_owned(),
         seed: 1,
         stop: None,

@@ -130,6 +130,7 @@ fn spec(queue: &Value, profile: &str, seed: u64) -> Spec {
     let window = WindowSpec { name: "steady".to_owned(), from: BEGIN, to: Some(END) };
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "sharing".to_owned(),
         seed,
         stop: Some(END),

@@ -49,6 +49,7 @@ fn pair(down: Config, bytes: u64) -> Spec {
     let up = lossy(0.0);
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "pair".to_owned(),
         seed: 7,
         stop: Some(Duration::from_secs(600)),

@@ -36,6 +36,7 @@ fn spec(workload: Value) -> Spec {
     };
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "pair".to_owned(),
         seed: 7,
         stop: Some(Duration::from_secs(300)),

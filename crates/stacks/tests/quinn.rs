@@ -19,6 +19,7 @@ fn download(bytes: u64) -> Spec {
     };
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "quinn".to_owned(),
         seed: 7,
         stop: Some(Duration::from_secs(60)),

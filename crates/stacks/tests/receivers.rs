@@ -39,6 +39,7 @@ fn transfer(ack: &Value, probability: f64, seed: u64) -> Outcome {
     let (down, up) = (link(probability), link(0.0));
     let spec = Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "receivers".to_owned(),
         seed,
         stop: Some(Duration::from_secs(600)),

@@ -46,6 +46,7 @@ fn stations(stack: StackId, workload: serde_json::Value) -> Vec<Station> {
         nodes: ["here", "there"].into_iter().zip(addresses).map(node).collect(),
         links: Vec::new(),
         cells: Vec::new(),
+        proxies: Vec::new(),
         flows: flows.to_vec(),
         record: RecordSpec::default(),
     };

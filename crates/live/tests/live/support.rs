@@ -83,6 +83,7 @@ pub(crate) fn pair(down: Config, flows: Vec<FlowSpec>) -> Spec {
     let up = quick();
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "pair".to_owned(),
         seed: 1,
         stop: Some(Duration::from_secs(60)),

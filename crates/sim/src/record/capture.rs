@@ -223,9 +223,10 @@ fn counted(count: u16, noun: &str) -> String {
 /// The IP packet as it would be seen on a wire, and its length; of a packet from outside, the bytes that were kept.
 fn bytes(packet: &PacketRow, spec: &Spec) -> (Vec<u8>, u32) {
     let address = |node: NodeId| spec.nodes[node.index()].kind.address().unwrap_or(Ipv4Addr::UNSPECIFIED);
+    let [from, to] = packet.addresses;
     let header = |protocol| v4::Header {
         traffic_class: packet.class << v4::PRECEDENCE_SHIFT,
-        ..v4::Header::new(address(packet.from), address(packet.to), protocol, packet.id.number() as u16)
+        ..v4::Header::new(address(from), address(to), protocol, packet.id.number() as u16)
     };
     let whole = match packet.content.as_deref() {
         Some(Content::Raw { start, size }) => return (start.clone(), *size),

@@ -7,7 +7,7 @@ use units::{Seq, SeqRange};
 use wire::{Flags, Segment};
 
 use super::packet_row::PacketRow;
-use crate::ids::{FlowId, PerSide, Side};
+use crate::ids::{FlowId, NodeId, PerSide, Side};
 
 /// A connection of one of our flows, or an observed connection between external nodes. Of the latter, the side `From`
 /// is the end with the smaller address and port.
@@ -19,6 +19,8 @@ pub(super) struct Conversation {
     pub(super) number: u32,
     /// Addresses and ports of a connection from outside.
     pub(super) key: Option<Key>,
+    /// The side whose end is at a proxy that splits the connection, and the proxy's node.
+    pub(super) proxy: Option<(Side, NodeId)>,
     /// Hosts of an observed flow, its `from` first.
     pub(super) hosts: Option<[String; 2]>,
     /// Number of datagrams that each side has sent.
@@ -80,13 +82,23 @@ impl Conversation {
 
     pub(super) fn new(name: String, key: Option<Key>) -> Self {
         let (datagrams, directions) = (PerSide::default(), PerSide::default());
-        Self { name, flow: None, number: 1, key, hosts: None, datagrams, directions }
+        Self { name, flow: None, number: 1, key, proxy: None, hosts: None, datagrams, directions }
     }
 
     /// Whether the first sequence number of `segment` was sent before.
     pub(super) fn has_sent(&self, segment: &Segment, sender: Side) -> bool {
         let sent = self.directions[sender].positions;
         segment.seq_len() > 0 && sent.highest().is_some_and(|highest| sent.place(segment.seq) < highest)
+    }
+
+    /// The nodes between which a packet to `to` goes, of the hosts of its header: the proxy is one of them where it
+    /// ends the connection.
+    pub(super) fn nodes_of(&self, to: Side, [source, destination]: [NodeId; 2]) -> [NodeId; 2] {
+        match self.proxy {
+            Some((end, proxy)) if end == to => [source, proxy],
+            Some((_, proxy)) => [proxy, destination],
+            None => [source, destination],
+        }
     }
 
     /// Counts a datagram and returns its number in its direction.

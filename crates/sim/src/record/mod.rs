@@ -23,5 +23,6 @@ mod tables;
 pub use recorder::Records;
 pub(crate) use recorder::{Metering, Nothing, Off, Recorder, Tables};
 pub(crate) use recording::Recording;
+pub(crate) use rows::ProxyRow;
 pub use rows::ROWS;
 pub(crate) use tables::{cell_users, progress, queue_lengths, transfers};

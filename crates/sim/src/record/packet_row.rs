@@ -15,8 +15,10 @@ pub(super) struct PacketRow {
     pub(super) conversation: ConversationId,
     /// Node that sent it.
     pub(super) from: NodeId,
-    /// Node that it is addressed to.
+    /// Node that receives it.
     pub(super) to: NodeId,
+    /// Hosts of its IP header, whose addresses a proxy takes.
+    pub(super) addresses: [NodeId; 2],
     /// Traffic class; that of a packet from outside is in its content.
     pub(super) class: u8,
     pub(super) kind: &'static str,
@@ -65,6 +67,7 @@ impl PacketRow {
             conversation: ConversationId::from_index(0),
             from: NodeId::from_index(0),
             to: NodeId::from_index(0),
+            addresses: [NodeId::from_index(0); 2],
             class: 0,
             kind: "other",
             retransmission: false,

@@ -12,7 +12,7 @@ use wire::{Parsed, Segment, Transport, ip};
 use super::conversation::{Conversation, Key};
 use super::packet_row::{Content, DATAGRAM_HEADERS, PacketRow, SnapLength, kind_and_cause, raw_kind};
 use crate::external::{ObservedConnection, ObservedFlow};
-use crate::ids::{ConversationId, FlowId, Id, IdVec, Side};
+use crate::ids::{ConversationId, FlowId, Id, IdVec, NodeId, Side};
 use crate::packet::{Body, Packet};
 use crate::spec::Spec;
 
@@ -52,6 +52,29 @@ impl PacketTable {
         self.conversations.push(Conversation::of_flow(flow, name, number))
     }
 
+    /// A proxy has split a connection: the first of these conversations ends there, and the second begins.
+    /// The second is a flow of its own in tables, "download@agent", with the numbers of the first one's connections.
+    pub(super) fn split(&mut self, [first, second]: [ConversationId; 2], (node, proxy): (NodeId, &str)) {
+        self.conversations[first].proxy = Some((Side::To, node));
+        let (name, number) = (format!("{}@{proxy}", self.conversations[first].name), self.number(first));
+        let beyond = &mut self.conversations[second];
+        (beyond.proxy, beyond.name, beyond.number) = (Some((Side::From, node)), name, number);
+        if let Some(flow) = beyond.flow {
+            self.opened[flow] -= 1;
+        }
+    }
+
+    /// The proxy that is the end of a conversation at `side`, if one is.
+    pub(super) fn proxy_at(&self, conversation: ConversationId, side: Side) -> Option<NodeId> {
+        self.conversations[conversation].proxy.filter(|(end, _)| *end == side).map(|(_, node)| node)
+    }
+
+    /// Names the row of a packet that a proxy sends again.
+    pub(super) fn name_local(&mut self, number: u32) {
+        let row = self.row_mut(number);
+        (row.kind, row.retransmission, row.cause) = ("local_retransmission", false, None);
+    }
+
     /// Adds the row of a packet that is sent now, and returns its number. Without a snap length the content is not
     /// kept.
     pub(super) fn insert(
@@ -71,10 +94,13 @@ impl PacketTable {
             },
             Body::Raw(raw) => self.row_of_raw(&raw.to_bytes()),
         };
+        let addresses = [packet.header.source, packet.header.destination];
+        let [from, to] = self.conversations[row.conversation].nodes_of(packet.destination.side(), addresses);
         self.rows.push_back(PacketRow {
             id: packet.id,
-            from: packet.header.source,
-            to: packet.header.destination,
+            from,
+            to,
+            addresses,
             class: packet.header.class,
             content: snap_length.map(|snap_length| Box::new(Content::of(packet, snap_length))),
             in_flight: 1,

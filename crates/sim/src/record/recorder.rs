@@ -7,10 +7,10 @@ use tcp::Endpoint;
 use trace::ledger::Diagnosis;
 use units::Instant;
 
-use super::rows::Verdicts;
+use super::rows::{ProxyRow, Verdicts};
 use super::tables;
 use crate::external::ObservedFlow;
-use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Side};
+use crate::ids::{CellId, ConversationId, DirectionId, FlowId, ProxyId, Side};
 use crate::packet::Packet;
 use crate::spec::Spec;
 use crate::summary::Summary;
@@ -47,6 +47,14 @@ pub(crate) trait Recorder {
     fn on_oversize(&mut self, packet: &Packet);
     /// A packet has arrived at its destination.
     fn on_received(&mut self, now: Instant, packet: &Packet);
+    /// A proxy has sent a copy of a packet again.
+    fn on_resent(&mut self, packet: &mut Packet, conversation: ConversationId);
+    /// A packet has ended at a proxy.
+    fn on_discarded(&mut self, packet: &Packet);
+    /// A proxy splits a connection into two.
+    fn on_split(&mut self, conversations: [ConversationId; 2], proxy: ProxyId);
+    /// A proxy has done something.
+    fn on_proxy_event(&mut self, row: ProxyRow);
     /// An endpoint may have made decisions.
     fn on_decisions(&mut self, conversation: ConversationId, side: Side, endpoint: &mut Endpoint);
     /// Flows between external nodes have got names and verdicts. The recorder adds their verdicts to `diagnoses`, which
@@ -86,6 +94,10 @@ impl<const METERS: bool> Recorder for Nothing<METERS> {
     fn on_blocks(&mut self, _: CellId, _: Vec<BlockRecord>) {}
     fn on_oversize(&mut self, _: &Packet) {}
     fn on_received(&mut self, _: Instant, _: &Packet) {}
+    fn on_resent(&mut self, _: &mut Packet, _: ConversationId) {}
+    fn on_discarded(&mut self, _: &Packet) {}
+    fn on_split(&mut self, _: [ConversationId; 2], _: ProxyId) {}
+    fn on_proxy_event(&mut self, _: ProxyRow) {}
     fn on_decisions(&mut self, _: ConversationId, _: Side, _: &mut Endpoint) {}
     fn identify(&mut self, _: &[ObservedFlow], _: &mut Vec<Diagnosis>) {}
     fn is_full(&self) -> bool {

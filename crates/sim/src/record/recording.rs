@@ -14,10 +14,10 @@ use super::packet_row::SnapLength;
 use super::packet_table::PacketTable;
 use super::passage::{Passage, Passages};
 use super::recorder::{Recorder, Records, Tables};
-use super::rows::{DecisionRow, Horizon, Observation, QueueLength, ROWS, Verdicts};
+use super::rows::{DecisionRow, Horizon, Observation, ProxyRow, QueueLength, ROWS, Verdicts};
 use super::tables;
 use crate::external::ObservedFlow;
-use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, Side};
+use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, NodeId, ProxyId, Side};
 use crate::packet::Packet;
 use crate::spec::{NodeKind, RecordSpec, Spec};
 use crate::summary::Summary;
@@ -34,6 +34,9 @@ pub(crate) struct Recording {
     decisions: Vec<DecisionRow>,
     queue_lengths: Vec<QueueLength>,
     blocks: Vec<(CellId, BlockRecord)>,
+    proxy_rows: Vec<ProxyRow>,
+    /// The node and the name of each proxy.
+    proxies: Vec<(NodeId, String)>,
     /// Framing of each direction of each link, in bytes per packet.
     framings: Vec<Bytes>,
     captures: Vec<CaptureWriter>,
@@ -51,6 +54,8 @@ impl Recording {
             decisions: Vec::new(),
             queue_lengths: Vec::new(),
             blocks: Vec::new(),
+            proxy_rows: Vec::new(),
+            proxies: spec.proxies.iter().map(|proxy| (proxy.node, proxy.name.clone())).collect(),
             framings: directions.map(|config| config.framing).collect(),
             captures: spec.record.captures.iter().map(|point| CaptureWriter::new(*point, spec)).collect(),
         }
@@ -133,6 +138,27 @@ impl Recorder for Recording {
         self.packet_table.on_settled(packet.row);
     }
 
+    fn on_resent(&mut self, packet: &mut Packet, conversation: ConversationId) {
+        packet.row = self.packet_table.insert(packet, conversation, self.snap_length());
+        self.packet_table.name_local(packet.row);
+    }
+
+    fn on_discarded(&mut self, packet: &Packet) {
+        self.packet_table.on_settled(packet.row);
+    }
+
+    fn on_split(&mut self, conversations: [ConversationId; 2], proxy: ProxyId) {
+        let (node, name) = &self.proxies[proxy.index()];
+        self.packet_table.split(conversations, (*node, name));
+    }
+
+    fn on_proxy_event(&mut self, row: ProxyRow) {
+        if self.wanted.proxies {
+            let seen = self.packet_table.position(row.conversation, row.side, row.event.seq);
+            self.proxy_rows.push(ProxyRow { position: row.position.or(seen), ..row });
+        }
+    }
+
     fn on_decisions(&mut self, conversation: ConversationId, side: Side, endpoint: &mut Endpoint) {
         let records = endpoint.take_records();
         if self.wanted.tcp {
@@ -174,6 +200,7 @@ impl Recorder for Recording {
             self.decisions.len(),
             self.queue_lengths.len(),
             self.blocks.len(),
+            self.proxy_rows.len(),
         ];
         self.in_parts
             && (kept.into_iter().any(|rows| rows >= ROWS) || self.captures.iter().any(CaptureWriter::is_full))
@@ -217,6 +244,10 @@ impl Recording {
         if self.wanted.cell {
             let rows: Vec<_> = self.blocks.drain(..horizon.batches(self.blocks.len())).collect();
             put(&mut tables, horizon, &rows, |rows| tables::cell(rows, spec));
+        }
+        if self.wanted.proxies {
+            let rows: Vec<_> = self.proxy_rows.drain(..horizon.batches(self.proxy_rows.len())).collect();
+            put(&mut tables, horizon, &rows, |rows| tables::proxies(rows, &self.packet_table, spec));
         }
         if self.wanted.segments {
             let complete = self.observations.iter().take_while(|row| horizon.covers(row.packet)).count();

@@ -3,7 +3,7 @@
 use trace::ledger::Verdict;
 use units::{Bytes, Instant, PacketId};
 
-use crate::ids::{ConversationId, DirectionId, Side};
+use crate::ids::{ConversationId, DirectionId, ProxyId, Side};
 
 /// Rows of a table in one part: some megabytes of a table in memory, and a row group of a Parquet file.
 pub const ROWS: usize = 16_384;
@@ -41,6 +41,18 @@ pub(super) struct QueueLength {
     pub(super) bytes: Bytes,
     /// Average length as the discipline estimates it, in packets or bytes, if it keeps one.
     pub(super) average: Option<f64>,
+}
+
+/// A row of the table `proxies`: something that a proxy did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProxyRow {
+    pub(crate) proxy: ProxyId,
+    pub(crate) conversation: ConversationId,
+    /// The side whose stream it is about.
+    pub(crate) side: Side,
+    /// Position in that stream, where the event has not its number.
+    pub(crate) position: Option<i64>,
+    pub(crate) event: proxy::Event,
 }
 
 /// Up to which packet rows are complete.

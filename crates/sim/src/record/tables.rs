@@ -11,7 +11,7 @@ use workload::Transfer;
 use super::packet_row::PacketRow;
 use super::packet_table::PacketTable;
 use super::passage::Passage;
-use super::rows::{DecisionRow, Observation, QueueLength, Verdicts};
+use super::rows::{DecisionRow, Observation, ProxyRow, QueueLength, Verdicts};
 use crate::cell_summary::{CellSummary, CellUserSummary};
 use crate::ids::{CellId, DirectionId, Id, Side};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
@@ -126,6 +126,25 @@ pub(super) fn cell(blocks: &[(CellId, BlockRecord)], spec: &Spec) -> Table {
         .u32("attempt", rows().map(|row| row.attempt))
         .boolean("failed", rows().map(|row| row.failed));
     ("cell", columns.finish())
+}
+
+/// One row for each thing that a proxy did. `seq` is a position of data, or the number of an acknowledgment; `packets`
+/// and `bytes` are what the proxy then keeps of the connection.
+pub(super) fn proxies(rows: &[ProxyRow], packet_table: &PacketTable, spec: &Spec) -> Table {
+    let events = || rows.iter().map(|row| &row.event);
+    let columns = Columns::default()
+        .time("time_ns", events().map(|event| event.at))
+        .text("proxy", rows.iter().map(|row| &*spec.proxies[row.proxy.index()].name))
+        .text("flow", rows.iter().map(|row| packet_table.flow_name(row.conversation)))
+        .text("event", events().map(|event| event.what.id()))
+        .i64("seq", rows.iter().map(|row| row.position.unwrap_or(0)))
+        .u32("len", events().map(|event| event.len))
+        .u32("packets", events().map(|event| event.packets))
+        .u64("bytes", events().map(|event| event.bytes.0))
+        .maybe_length("srtt_ns", events().map(|event| event.srtt))
+        .maybe_length("timer_ns", events().map(|event| event.timer))
+        .u32("connection", rows.iter().map(|row| packet_table.number(row.conversation)));
+    ("proxies", columns.finish())
 }
 
 /// One row for each packet that an end sent or received. `why` names the verdict on a retransmission; `explanation`
@@ -276,6 +295,9 @@ fn link_name(spec: &Spec, direction: DirectionId) -> &str {
 
 /// The name of the host that made a decision.
 fn host<'a>(row: &DecisionRow, packet_table: &'a PacketTable, spec: &'a Spec) -> &'a str {
+    if let Some(proxy) = packet_table.proxy_at(row.conversation, row.side) {
+        return &spec.node(proxy).name;
+    }
     let Some(flow) = packet_table.flow_of(row.conversation) else {
         return packet_table.observed_host(row.conversation, row.side).unwrap_or("");
     };

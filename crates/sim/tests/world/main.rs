@@ -6,6 +6,7 @@ mod conservation;
 mod determinism;
 mod external;
 mod measure;
+mod proxies;
 mod records;
 mod support;
 mod tcb_sharing;

@@ -16,6 +16,7 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) fn empty(name: &str) -> Spec {
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: name.to_owned(),
         seed: 1,
         stop: None,

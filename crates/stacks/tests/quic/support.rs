@@ -20,6 +20,7 @@ pub fn spec(workload: Value, down: &Value) -> Spec {
     };
     Spec {
         cells: Vec::new(),
+        proxies: Vec::new(),
         name: "quic".to_owned(),
         seed: 7,
         stop: Some(Duration::from_secs(60)),

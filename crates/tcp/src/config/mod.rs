@@ -137,6 +137,19 @@ impl Config {
     pub fn limit_mss(&mut self, mss: Bytes) {
         self.plain.mss = self.plain.mss.min(mss);
     }
+
+    /// Lowers the advertised window to a buffer of this size, if it could be larger.
+    ///
+    /// # Panics
+    /// If the buffer is empty.
+    pub fn limit_window(&mut self, buffer: Bytes) {
+        assert!(!buffer.is_zero(), "a window of 0 takes nothing in");
+        if self.greatest_window > buffer {
+            let fixed = serde_json::json!({ "fixed": { "size": buffer } });
+            self.window = serde_json::from_value(fixed).expect("a fixed window has a size");
+            self.greatest_window = buffer;
+        }
+    }
 }
 
 /// The JSON schema of a profile.
