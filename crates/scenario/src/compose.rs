@@ -72,11 +72,17 @@ fn link_file(file: &Path, search: &Search) -> Result<Tree, InputError> {
     }
 }
 
-/// Hosts and flows have profiles.
+/// Hosts and flows have profiles, and so have the sides of proxies.
 fn lay_profiles_under(tree: &mut Tree, search: &Search) -> Result<(), InputError> {
     for list in ["hosts", "flows"].map(|list| KeyPath::of([list])) {
         for step in tree.steps_below(&list) {
             lay_profile_under(tree, &list.below(step), search)?;
+        }
+    }
+    let proxies = KeyPath::of(["proxies"]);
+    for proxy in tree.steps_below(&proxies) {
+        for side in ["wireless", "wired"] {
+            lay_profile_under(tree, &proxies.below(&proxy).below(side), search)?;
         }
     }
     Ok(())
@@ -89,7 +95,7 @@ fn lay_profile_under(tree: &mut Tree, at: &KeyPath, search: &Search) -> Result<(
     let profile = profile(&file, search, &mut Vec::new())?;
     let mut top = Tree::empty(&file);
     top.graft(&KeyPath::of(["tcp"]), &profile);
-    // The key `tcp` of a flow has the schema of a host's.
+    // The key `tcp` of a flow or a proxy has the schema of a host's.
     Merge::by(schema::host()).lay_under(tree, at, &top);
     Ok(())
 }

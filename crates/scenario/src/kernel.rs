@@ -12,6 +12,7 @@ use crate::compose;
 use crate::effect::Layers;
 use crate::error::{InputError, Place};
 use crate::file::{Host, Scenario, Stack};
+use crate::resolve::refuse_proxies;
 use crate::tree::{KeyPath, Origin, Tree};
 
 /// A setting of the network namespace of a host, made of a key of its TCP.
@@ -44,6 +45,7 @@ impl Layers<'_> {
     /// As [`crate::load`].
     pub fn kernel_keys(&self) -> Result<KernelKeys, InputError> {
         let tree = compose::compose(&self.tree, &self.overrides, self.search)?;
+        refuse_proxies(&tree)?;
         let file: Scenario = tree.read()?;
         let scenario = Kernels { tree: &tree, file: &file };
         let mut found = KernelKeys::default();

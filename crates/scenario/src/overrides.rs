@@ -116,7 +116,12 @@ impl Override {
     /// Whether the override reaches below a link's direction or a host's TCP, into what a preset or a profile
     /// fills in: such a one is applied after them, the others before.
     pub(crate) fn reaches_into_a_layer(&self) -> bool {
-        self.path.0.len() > 3 && ["links", "hosts", "flows"].contains(&self.path.0[0].as_str())
+        match self.path.0[0].as_str() {
+            "links" | "hosts" | "flows" => self.path.0.len() > 3,
+            // A proxy has a profile for each of its sides.
+            "proxies" => self.path.0.len() > 4,
+            _ => false,
+        }
     }
 
     /// Whether the override changes the topology, which is written out before anything else.

@@ -37,6 +37,9 @@ pub struct Resolved {
     /// Channels that links share.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<Cell>,
+    /// The proxies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proxies: Vec<Proxy>,
     /// One connection each.
     pub flows: Vec<Flow>,
     /// The records.
@@ -163,6 +166,26 @@ pub struct CellUser {
     /// Position in metres to the east and to the north of the first site. Default: a random place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<[Metres; 2]>,
+}
+
+/// A proxy at one end of a link.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proxy {
+    /// Its name.
+    pub name: String,
+    /// The link that it serves.
+    pub link: String,
+    /// The end of the link at which it stands.
+    pub node: String,
+    /// What it does.
+    pub kind: proxy::Proxy,
+    /// The keys of a split's TCP towards the link, if it has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wireless: Option<Value>,
+    /// The keys of a split's TCP towards the other side, if it has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wired: Option<Value>,
 }
 
 /// One connection.

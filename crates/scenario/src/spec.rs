@@ -9,13 +9,13 @@ use units::{Duration, Instant, LinkId, NodeId};
 
 use sim::{
     Amount, CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec,
-    RecordSpec, Spec, WindowSpec, Workload,
+    ProxySpec, RecordSpec, Spec, WindowSpec, Workload,
 };
 
 use crate::error::InputError;
 use crate::file::Table;
 use crate::resolve::tcp_config;
-use crate::resolved::{Cell, Flow, Host, Migrate, Resolved, Window};
+use crate::resolved::{Cell, Flow, Host, Migrate, Proxy, Resolved, Window};
 
 impl Resolved {
     /// The specification that `sim::World` runs.
@@ -39,6 +39,7 @@ impl Resolved {
             nodes: self.nodes(),
             links: links.collect::<Result<_, InputError>>()?,
             cells: self.cells.iter().map(|cell| self.cell(cell)).collect::<Result<_, _>>()?,
+            proxies: self.proxies.iter().map(|one| self.proxy(one, &places)).collect::<Result<_, _>>()?,
             flows: self.flows.iter().map(|flow| self.flow(flow, &places, &tcps)).collect::<Result<_, _>>()?,
             record: self.record_spec(&places)?,
         })
@@ -72,6 +73,25 @@ impl Resolved {
         });
         let (name, config) = (cell.name.clone(), cell.config.clone());
         Ok(CellSpec { name, config, users: users.collect::<Result<_, InputError>>()? })
+    }
+
+    fn proxy(&self, proxy: &Proxy, places: &BTreeMap<&str, NodeId>) -> Result<ProxySpec, InputError> {
+        let link = self.links.iter().position(|link| link.name == proxy.link).map(LinkId::new);
+        let link = link.ok_or_else(|| self.refuse(format!("there is no link \"{}\"", proxy.link)))?;
+        let tcp = |keys: &Option<serde_json::Value>| {
+            let config = keys.as_ref().map(tcp::Config::from_profile).transpose();
+            config
+                .map(|config| config.map(Arc::new))
+                .map_err(|error| self.refuse(format!("{}: {}", error.path, error.message)))
+        };
+        Ok(ProxySpec {
+            name: proxy.name.clone(),
+            link,
+            node: self.place(places, &proxy.node)?,
+            kind: proxy.kind.clone(),
+            wireless: tcp(&proxy.wireless)?,
+            wired: tcp(&proxy.wired)?,
+        })
     }
 
     /// The TCP of each host, by name.
@@ -137,6 +157,7 @@ impl Resolved {
             tcp: keeps(Table::Tcp),
             queue: keeps(Table::Queue),
             cell: keeps(Table::Cell),
+            proxies: keeps(Table::Proxies),
             segments: keeps(Table::Segments),
             captures: captures.collect::<Result<_, _>>()?,
             payload: self.record.payload,

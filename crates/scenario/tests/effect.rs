@@ -20,6 +20,8 @@ const SCENARIOS: &[(&str, u64)] = &[
     ("loss-bursts", 25),
     ("delay-spike", 25),
     ("live-cell", 2),
+    ("proxy-snoop", 10),
+    ("proxy-split", 10),
 ];
 
 /// Beginnings of keys whose effect is not in these runs, with what a run needs to show it. Tests of the algorithms and
@@ -70,10 +72,13 @@ fn outcome(resolved: &Resolved, length: Duration) -> String {
 /// A key without the names and numbers of what there are several of.
 fn form(key: &str) -> String {
     let mut steps: Vec<&str> = key.split('.').collect();
-    if ["hosts", "links", "flows"].contains(&steps[0]) && steps.len() > 1 {
+    if ["hosts", "links", "flows", "proxies"].contains(&steps[0]) && steps.len() > 1 {
         steps[1] = "*";
     }
-    // A flow's TCP has the keys of a host's.
+    // The TCP of a flow, and of a side of a proxy, has the keys of a host's.
+    if steps[0] == "proxies" && steps.get(3) == Some(&"tcp") {
+        steps.remove(2);
+    }
     if steps.get(2) == Some(&"tcp") {
         steps[0] = "hosts";
     }

@@ -8,9 +8,11 @@ mod machine;
 mod measure;
 mod preset;
 mod profile;
+mod proxy;
 mod scenario;
 mod study;
 
+pub use self::proxy::{Proxy, ProxyTcp};
 pub use flow::{Flow, Start};
 pub use machine::Machine;
 pub use measure::{Measure, WarmUp};

@@ -11,7 +11,7 @@ use stacks::{QuinnSettings, StackId};
 use units::text::{PacketsOrBytes, QueueLimit, REMEDY};
 use units::{Bytes, Duration, Rate};
 
-use super::{Flow, Machine, Measure};
+use super::{Flow, Machine, Measure, Proxy};
 use crate::topology::Topology;
 
 /// A scenario file: a path, its hosts and its flows. The same file runs in virtual and in real time.
@@ -38,6 +38,9 @@ pub struct Scenario {
     /// The links between hosts and routers. Required unless there is a topology.
     #[serde(default)]
     pub links: Vec<Link>,
+    /// Performance enhancing proxies at the ends of links.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proxies: Vec<Proxy>,
     /// The traffic between hosts.
     #[serde(default)]
     pub flows: Vec<Flow>,
@@ -234,6 +237,8 @@ pub enum Table {
     Transfers,
     /// Every transport block that a shared channel sends.
     Cell,
+    /// What proxies did: local retransmissions, discarded ACKs, bytes relayed.
+    Proxies,
     /// Time for which each queue had each length.
     #[serde(rename = "queue_lengths")]
     QueueLengths,

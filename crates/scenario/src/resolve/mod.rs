@@ -8,11 +8,13 @@ mod flows;
 mod lines;
 mod machines;
 mod migrate;
+mod proxies;
 mod reach;
 mod stacks;
 mod unread;
 
 pub(crate) use cells::check_cell_preset;
+pub(crate) use proxies::refuse_proxies;
 pub(crate) use stacks::refuse_kernels;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +49,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
     check.profiles_are_read()?;
     let flows = check.flows(&links)?;
     let cells = check.cells(&flows)?;
+    let proxies = check.proxies(&links)?;
     check.captures()?;
     check.simulated(&flows)?;
     check.machines()?;
@@ -59,6 +62,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
         routers: file.routers.clone(),
         links,
         cells,
+        proxies,
         flows: check.own_tcps(flows, &hosts)?,
         hosts,
         record: file.record.clone(),
@@ -66,6 +70,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
         live: file.live.clone(),
     };
     check.stacks(&resolved)?;
+    check.proxies_are_crossed(&resolved)?;
     Ok(resolved)
 }
 
