@@ -5,7 +5,7 @@ use crate::table::{TableError, Tables};
 /// A table, the columns that it must have, and those that older results, captures and kernels may lack.
 type Read = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const READ: [Read; 5] = [
+const READ: [Read; 6] = [
     (
         "segments",
         &[
@@ -50,6 +50,7 @@ const READ: [Read; 5] = [
         &["transmitted_ns", "behind", "rule", "delay_ns", "delay_cause", "ack", "retransmission"],
     ),
     ("queue", &["time_ns", "link", "direction", "packets", "bytes"], &[]),
+    ("proxies", &["time_ns", "proxy", "flow", "event", "connection"], &["seq", "len"]),
 ];
 
 /// The columns that are read of a table; none of a table that is not read.

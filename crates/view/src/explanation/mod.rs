@@ -8,6 +8,7 @@ mod connection;
 mod copies;
 mod decisions;
 mod hops;
+mod proxies;
 mod quic;
 mod story;
 mod time_shares;
@@ -127,6 +128,7 @@ pub(crate) fn explain_flow(
 
 fn explained(tables: &Tables, connection: &Connection<'_>, report: Option<&Report>) -> Explanation {
     let mut events = story::story(connection);
+    events.extend(proxies::events(tables, connection.flow, connection.number));
     events.extend(report.iter().flat_map(|report| report.incidents.clone()));
     story::sort(&mut events);
     Explanation {
