@@ -38,6 +38,7 @@ TITLES: Final = {
     "recovery": "Loss recovery",
     "rto": "Retransmission timer",
     "schedulers": "Schedulers of a cell",
+    "proxies": "Proxies at the end of a link",
     "spurious": "Spurious loss signals",
     "window": "Advertised window",
 }

@@ -18,6 +18,7 @@ pub(crate) fn registries() -> String {
     let schedulers = cell::scheduler::ENTRIES;
     let others = [
         listed("schedulers", "scheduler", "in what order a shared channel serves its users", schedulers),
+        listed("proxies", "proxy", "what a node at the end of a link does to connections", proxy::ENTRIES),
         listed("workloads", "workload", "what the programs of a flow send", &workloads),
         listed(
             "topologies",

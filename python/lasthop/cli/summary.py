@@ -69,11 +69,22 @@ def print_summary(summary: Mapping[str, Any], windows: Sequence[str] = ()) -> No
     print_measured(flows[:MOST_ROWS], links)
     opened = {window["window"] for seen in (*flows[:1], *summary["links"]) for window in seen["windows"]}
     _print_names("\nWindows that had not opened when the run stopped", [name for name in windows if name not in opened])
+    _print_proxies(summary.get("proxies", ()))
     causes = _causes(summary)
     if causes:
         print_line("\nNeedless retransmissions, by cause:")
         for cause, count in causes.items():
             print_line(f"  {count:4d}  {cause.replace('_', ' ')}")
+
+
+def _print_proxies(proxies: Sequence[Mapping[str, Any]]) -> None:
+    """Print what each proxy did; counts of 0 are left out."""
+    for proxy in proxies:
+        counts = [f"{count} {name.replace('_', ' ')}" for name, count in proxy["counts"].items() if count]
+        print_line(
+            f"\nProxy {proxy['proxy']} ({proxy['kind']}) at {proxy['node']}, before {proxy['link']}: "
+            f"{', '.join(counts) or 'nothing to do'}"
+        )
 
 
 def _print_names(words: str, names: Sequence[str]) -> None:

@@ -30,6 +30,9 @@ DROPPED: Final = ("queue_drop", "error_drop", "dropper_drop", "oversize_drop", "
 DATAGRAM: Final = "datagram"
 """The kind of a packet that is not TCP's."""
 
+LOCAL_COPY: Final = "local_retransmission"
+"""The kind of a packet that a proxy sent again."""
+
 STATE: Final = "state"
 """The column of the states of a path model in `tcp`; null for senders without one, absent in older results."""
 
@@ -248,6 +251,14 @@ class FlowTables:
             return Drops(np.empty(0), np.empty(0), NO_TEXTS)
         lost = packets.where(packets.among("fate", DROPPED))
         return Drops(_end_of_packet(lost), _middle(lost), _place_and(lost, "rule"))
+
+    def local_copies(self) -> tuple[Floats, Floats]:
+        """When a proxy on the way sent data again, and the offset of the middle of them. None without `packets`."""
+        packets = self._packets()
+        if packets is None:
+            return np.empty(0), np.empty(0)
+        copies = packets.equal("kind", LOCAL_COPY)
+        return copies.seconds("entered_ns"), _middle(copies)
 
     def delays(self, sent: Sent) -> Delays:
         """The data packets that a link delayed singly and delivered. None without the table `packets`."""

@@ -92,6 +92,7 @@ def _draw_flow(panel: FlowPanel) -> None:
     if len((delays := flow.delays(sent)).begin):
         diagram.draw_delays(delays, least_round_trip(flow))
     diagram.draw_drops(drops)
+    diagram.draw_local_copies(*flow.local_copies())
     if not span.holds(sent.time).any():
         style.say_empty(diagram.axes, "no data was sent in this time")
 
@@ -250,6 +251,13 @@ class Diagram:
                     xytext=(5, -6) if at_edge else (-5, 4), ha="left" if at_edge else "right",
                     color=style.RED, fontsize=5.5, clip_on=True, zorder=5, bbox=style.CLEARED,
                 )  # fmt: skip
+
+    def draw_local_copies(self, time: Floats, offset: Floats) -> None:
+        """A ring where a proxy sent data again, which is no retransmission of the sender's."""
+        self._mark(
+            time, offset, self.span.holds(time), "sent again by a proxy",
+            marker="o", markersize=3.6, markerfacecolor="white", markeredgewidth=0.9, color=style.PURPLE, zorder=3.9,
+        )  # fmt: skip
 
     def _mark(self, time: Floats, offset: Floats, rows: Booleans, words: str, **looks: Any) -> None:
         """Draw a mark for each marked row."""
