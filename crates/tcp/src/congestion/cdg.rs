@@ -2,6 +2,8 @@
 //! when the round trips of one round are longer than those of the last. No delay is a threshold, and none need be
 //! known.
 //!
+//! An ACK of one segment after ACKs of several may have been delayed by the receiver, and is no measure of the path.
+//!
 //! A shadow window, which delay does not reduce, is what a loss halves, so that CDG keeps its share beside flows that
 //! go by losses. Constants are those of Linux (`tcp_cdg.c`), which also leaves slow start by `HyStart`.
 
@@ -71,6 +73,8 @@ struct Cdg {
     shadow: Bytes,
     /// The round that is now measured began under a larger window.
     skips_round: bool,
+    /// Number of ACKs of one segment that are taken for delayed ones, at most [`MOST_DELAYED`].
+    delayed: u32,
     draws: Draws,
 }
 
@@ -86,6 +90,7 @@ impl Cdg {
             backoffs: 0,
             shadow: Bytes::ZERO,
             skips_round: false,
+            delayed: 0,
             draws: Draws::of(0),
         }
     }
@@ -105,6 +110,20 @@ impl Cdg {
             self.backoffs = 0;
         }
         Some(if shortest > 0.0 { shortest } else { longest } / count)
+    }
+
+    /// The round trip of an ACK that its receiver has not delayed. A delayed one counts only if it is the shortest
+    /// (Hayes 2010, CAIA TR 100219A; Linux `tcp_cdg_acked`).
+    fn undelayed(&mut self, ack: &AckSample) -> Option<Duration> {
+        let rtt = ack.newest_rtt?;
+        if ack.segments == 1 && self.delayed > 0 {
+            self.delayed -= 1;
+            return self.rounds.least().filter(|least| rtt < *least).map(|_| rtt);
+        }
+        if ack.segments > 1 {
+            self.delayed = (self.delayed + 1).min(MOST_DELAYED);
+        }
+        Some(rtt)
     }
 
     fn keep(&mut self, gradient: [f64; 2]) {
@@ -143,7 +162,8 @@ impl Policy for Cdg {
     }
 
     fn observe(&mut self, ack: &AckSample) {
-        self.ended = self.rounds.on_ack(ack).or(self.ended);
+        let rtt = self.undelayed(ack);
+        self.ended = self.rounds.on_ack(&AckSample { rtt, ..*ack }).or(self.ended);
     }
 
     fn before_growth(&mut self, window: &mut Window, ack: &AckSample) -> bool {
@@ -188,6 +208,9 @@ impl Policy for Cdg {
     }
 }
 
+/// Linux (`tcp_cdg_acked`).
+const MOST_DELAYED: u32 = 5;
+
 /// A sum of gradients below minus this shows that a back-off helped, in seconds (Linux `tcp_cdg_grad`).
 const EFFECTUAL: f64 = 32e-6;
 
@@ -217,7 +240,7 @@ pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{Path, SMSS, built, loss};
+    use super::super::testing::{Path, SMSS, ack_sample, built, loss};
     use super::*;
 
     const BASE: Duration = Duration::from_millis(100);
@@ -243,6 +266,20 @@ mod tests {
             backoffs += u64::from(cdg.cwnd() < before);
         }
         assert_eq!(backoffs, 5);
+    }
+
+    #[test]
+    fn a_delayed_ack_is_no_longer_round_trip() {
+        let mut cdg = Cdg::new(Parameters::default());
+        let mut ack = |segments: u64, rtt: u64| {
+            let newest_rtt = Some(Duration::from_millis(rtt));
+            let sample = AckSample { newest_rtt, ..ack_sample(SMSS * segments, SMSS * 4) };
+            cdg.observe(&sample);
+            cdg.undelayed(&sample).map(|rtt| (rtt.as_secs_f64() * 1e3).round())
+        };
+        assert_eq!(ack(1, 140), Some(140.0), "a receiver that acknowledges every segment delays none");
+        assert_eq!(ack(2, 100), Some(100.0));
+        assert_eq!(ack(1, 140), None);
     }
 
     /// Equations 1 and 2 of the paper.

@@ -60,6 +60,11 @@ impl Rounds {
         let is_first = self.began.replace(ack.nxt).is_none();
         self.measured.take().filter(|_| !is_first)
     }
+
+    /// The shortest of the present round trip.
+    pub fn least(&self) -> Option<Duration> {
+        self.measured.map(|measured| measured.least)
+    }
 }
 
 #[cfg(test)]
