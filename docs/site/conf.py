@@ -32,6 +32,7 @@ include_patterns = [
     "docs/site/generated/lessons/*.md",
     "*.md",
     "crates/live/ARCHITECTURE.md",
+    "crates/modules/ARCHITECTURE.md",
     "crates/trace/tests/kernels/README.md",
     "studies/*.md",
     "studies/*/*.md",
