@@ -55,6 +55,7 @@ impl ScriptRun {
             match request {
                 Request::Setting { name, value } => self.settings.set(&name, &value),
                 Request::ForgetsPeers => self.host.cache = fast_open::ServerCache::default(),
+                Request::Paces => self.settings.pace(),
                 Request::DeviceRefuses(refuses) => self.host.device_refuses = refuses,
                 Request::File(file) => match read_file(&file) {
                     Some(commands) => self.set_up(line, &commands, &|_| None)?,

@@ -1,7 +1,7 @@
 //! Settings of the host: a profile, and the kernel settings with which a script overrides it.
 
 use registry::{name_of, parameters_of, parameters_of_mut};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use units::Bytes;
 
 use super::fast_open::{CookieKey, FastOpenBits};
@@ -19,6 +19,10 @@ pub(super) struct KernelSettings {
     pub cookie_key: Option<CookieKey>,
     /// The unsent data below which programs are told to write (`tcp_notsent_lowat`).
     pub unsent_limit: Bytes,
+    /// The settings of pacing (`tcp_pacing_ss_ratio` and others), which are in force with `fq` alone.
+    pacing: Map<String, Value>,
+    /// Whether the device has the queue discipline `fq`.
+    has_fq: bool,
     /// Settings that change what TCP sends and have no key in a profile, each as a message.
     pub refused: Vec<String>,
     /// KernelSettings that were not understood, and their treatment.
@@ -92,11 +96,11 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_orphan_retries", Nothing),
     ("tcp_retries1", Nothing),
     ("tcp_tw_reuse", Nothing),
-    ("tcp_pacing_ss_ratio", As(&["200"])),
-    ("tcp_pacing_ca_ratio", As(&["120"])),
+    ("tcp_pacing_ss_ratio", By(|settings, value| set_ratio(settings, "slow_start", value))),
+    ("tcp_pacing_ca_ratio", By(|settings, value| set_ratio(settings, "avoidance", value))),
+    ("tcp_min_tso_segs", By(set_least_quantum)),
     // How many segments go to the device at once: they are joined before they are compared.
     ("tcp_tso_win_divisor", Nothing),
-    ("tcp_min_tso_segs", Nothing),
     ("tcp_limit_output_bytes", Nothing),
     ("tcp_autocorking", Nothing),
     ("tcp_cubic.hystart_detect", As(&["3"])),
@@ -104,13 +108,15 @@ const MEANINGS: &[(&str, Meaning)] = &[
 ];
 
 impl KernelSettings {
-    pub(super) const fn new(profile: Value) -> Self {
+    pub(super) fn new(profile: Value) -> Self {
         Self {
             profile,
             answers_ecn_only: false,
             fast_open: FastOpenBits::DEFAULT,
             cookie_key: None,
             unsent_limit: Bytes::MAX,
+            pacing: Map::new(),
+            has_fq: false,
             refused: Vec::new(),
             notes: Vec::new(),
         }
@@ -130,6 +136,19 @@ impl KernelSettings {
             Some(As(values)) if values.contains(&value) => {}
             Some(Nothing) => {}
             Some(As(_)) | None => self.leave_out(short, value),
+        }
+    }
+
+    /// The device has the queue discipline `fq`.
+    pub(super) fn pace(&mut self) {
+        self.has_fq = true;
+        self.profile["pacing"] = Value::Object(self.pacing.clone());
+    }
+
+    fn set_pacing(&mut self, key: &str, value: Value) {
+        self.pacing.insert(key.to_owned(), value);
+        if self.has_fq {
+            self.pace();
         }
     }
 
@@ -229,6 +248,20 @@ fn set_receive_buffer(settings: &mut KernelSettings, value: &str) {
     };
     for (key, size) in sizes {
         set_parameter(window, key, bytes(*size));
+    }
+}
+
+fn set_ratio(settings: &mut KernelSettings, key: &str, value: &str) {
+    match value.parse::<u32>() {
+        Ok(percent) => settings.set_pacing(key, json!(f64::from(percent) / 100.0)),
+        Err(_) => settings.leave_out(&format!("tcp_pacing ratio of {key}"), value),
+    }
+}
+
+fn set_least_quantum(settings: &mut KernelSettings, value: &str) {
+    match value.parse::<u32>() {
+        Ok(segments) => settings.set_pacing("least_quantum", json!(segments.max(1))),
+        Err(_) => settings.leave_out("tcp_min_tso_segs", value),
     }
 }
 

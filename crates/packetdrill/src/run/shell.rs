@@ -12,6 +12,8 @@ pub(super) enum Request {
     File(String),
     /// Whether the device takes no packet at all.
     DeviceRefuses(bool),
+    /// The device paces packets by the rate of their socket (`fq`).
+    Paces,
     /// The host forgets what it has learned of its peers.
     ForgetsPeers,
     /// A command that changes the path or the queue of the device.
@@ -90,12 +92,12 @@ fn written(file: &str, value: &str) -> Vec<Request> {
 }
 
 /// A queue of zero packets refuses all; any other queue of the device passes them at once in virtual time, because no
-/// link follows it.
+/// link follows it. With `fq` TCP has a pacing rate.
 fn queue_discipline(words: &[&str]) -> Vec<Request> {
     let refuses = words.windows(2).any(|pair| pair == ["limit", "0"]);
     match words.first() {
         Some(&("delete" | "del")) => vec![Request::DeviceRefuses(false)],
-        _ if words.contains(&"fq") => vec![Request::Unmodelled(format!("tc qdisc {}", words.join(" ")))],
+        _ if words.contains(&"fq") && !refuses => vec![Request::Paces],
         _ => vec![Request::DeviceRefuses(refuses)],
     }
 }
@@ -171,6 +173,7 @@ mod tests {
         let device = "tc qdisc delete dev tun0 root 2>/dev/null ; tc qdisc add dev tun0 root pfifo limit 0";
         assert_eq!(requests(device), [Request::DeviceRefuses(false), Request::DeviceRefuses(true)]);
         assert_eq!(requests("ip tcp_metrics flush all > /dev/null 2>&1"), [Request::ForgetsPeers]);
+        assert_eq!(requests("tc qdisc replace dev tun0 root fq"), [Request::Paces]);
         assert_eq!(requests("iptables -A INPUT"), [Request::Unknown("iptables -A INPUT".into())]);
     }
 }
