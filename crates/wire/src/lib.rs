@@ -10,6 +10,7 @@
 //! - [`framing`]: from a link-layer frame to the IP packet inside, through tunnels and fragments.
 //! - [`offload`]: packets that a kernel leaves to be segmented or to get their checksums.
 
+mod ack_rate;
 pub mod capture;
 mod checksum;
 mod error;
@@ -28,6 +29,7 @@ mod source;
 pub mod tcp;
 pub mod udp;
 
+pub use ack_rate::{AckRate, AckScheme};
 pub use error::ParseError;
 pub use fast_open::FastOpenCookie;
 pub use option_layout::OptionLayout;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use units::{Seq, SeqRange};
 
-use crate::{FastOpenCookie, OptionLayout, Payload};
+use crate::{AckRate, FastOpenCookie, OptionLayout, Payload};
 
 /// One TCP segment.
 ///
@@ -69,6 +69,8 @@ pub struct Options {
     pub layout: OptionLayout,
     /// Counts of bytes that arrived with each ECN field (RFC 9768 §3.2.3).
     pub accecn: Option<AccEcn>,
+    /// The number of segments for each ACK that the sender requests, or that such requests are complied with.
+    pub ack_rate: Option<AckRate>,
     /// Blocks that arrived out of order (RFC 2018 §3), or twice (RFC 2883 §4).
     pub sack: SackBlocks,
     /// A Fast Open cookie, or the request for one; on a SYN (RFC 7413 §4.1.1).
@@ -281,6 +283,7 @@ impl Options {
         self.timestamps = None;
         self.sack.clear();
         self.accecn = None;
+        self.ack_rate = None;
         self.fast_open = None;
         self.layout = OptionLayout::Linux;
     }
@@ -298,7 +301,11 @@ impl Options {
             Some(counters) => counters.wire_len(),
             None => 0,
         };
-        mss + scale + timestamps + tail + sack + accecn
+        let ack_rate = match self.ack_rate {
+            Some(rate) => rate.option_len().next_multiple_of(4),
+            None => 0,
+        };
+        mss + scale + timestamps + tail + sack + accecn + ack_rate
     }
 
     /// Bytes of Fast Open, and of SACK-permitted unless it replaces the two NOPs of the timestamps.

@@ -9,6 +9,7 @@
 mod testing;
 
 use units::{Bytes, Duration, Instant};
+use wire::AckScheme;
 
 use crate::reassembly::Arrival;
 use registry::algorithms;
@@ -21,6 +22,8 @@ algorithms! {
     linux_2000,
     linux,
     polled,
+    tarr,
+    ackcc,
     per_round_trip,
     inter_arrival,
     bsd,
@@ -34,6 +37,9 @@ algorithms! {
 pub trait AckPolicy: std::fmt::Debug + Send {
     /// A segment with data arrived.
     fn on_data(&mut self, data: &Data) -> When;
+
+    /// The peer requests an ACK for every `ratio` full-sized segments from now on; asked where [`Traits::complies`].
+    fn on_request(&mut self, _ratio: u8) {}
 
     /// The window has opened for the data that come next. Called before [`on_data`](AckPolicy::on_data), where the
     /// window sizes itself.
@@ -70,6 +76,8 @@ pub trait AckPolicy: std::fmt::Debug + Send {
 pub struct Traits {
     /// It acknowledges when the peer asks for it, and so has to offer that on the SYN.
     pub answers_polls: bool,
+    /// The scheme of requests for a rate of ACKs that it complies with, and so has to announce on the SYN.
+    pub complies: Option<AckScheme>,
     /// It leaves more than two full segments unacknowledged in the normal course of a transfer, against the advice of
     /// RFC 5681 §4.2.
     pub stretches: bool,

@@ -2,6 +2,7 @@
 
 use super::{Config, ConfigError, Plain, error};
 use crate::ecn::EcnSetting;
+use crate::send_half::pacing::Pacing;
 use crate::spurious::Needs;
 
 impl Config {
@@ -34,6 +35,7 @@ impl Config {
         self.check_evidence()?;
         self.check_recovery()?;
         self.check_pacing()?;
+        self.check_requests()?;
         self.check_offload()?;
         self.check_l4s()?;
         if self.recovery.build().traits().needs_sack && !sack {
@@ -70,6 +72,12 @@ impl Config {
     }
 
     fn check_pacing(&self) -> Result<(), ConfigError> {
+        if let Some(Pacing::RateBased(pacing)) = self.plain.pacing
+            && !(1.0..=10.0).contains(&pacing.most)
+        {
+            let message = format!("{} windows in flight", pacing.most);
+            return Err(error("pacing.most", message, "from 1 to 10".to_owned()));
+        }
         let ratios = self.plain.pacing.iter().flat_map(|pacing| pacing.ratios());
         match ratios.into_iter().find(|ratio| !(0.1..=100.0).contains(ratio)) {
             Some(ratio) => Err(error(
@@ -79,6 +87,18 @@ impl Config {
             )),
             None => Ok(()),
         }
+    }
+
+    /// On a SYN one option announces both directions: an end that requests a rate of ACKs complies with requests, too.
+    fn check_requests(&self) -> Result<(), ConfigError> {
+        let (poll, ack) = (self.poll.build().scheme(), self.ack_scheme());
+        if poll.is_none() || poll == ack {
+            return Ok(());
+        }
+        let id = self.poll.id();
+        let message =
+            format!("{id} requests ACKs by an option that ack = \"{}\" does not comply with", self.ack.id());
+        Err(error("poll", message, format!("ack = \"{id}\" beside it")))
     }
 
     fn check_offload(&self) -> Result<(), ConfigError> {

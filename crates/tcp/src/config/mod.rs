@@ -133,6 +133,11 @@ impl Config {
         self.poll.build().is_on() || self.ack.build().traits().answers_polls
     }
 
+    /// The scheme of requests for a rate of ACKs that this end complies with.
+    pub(crate) fn ack_scheme(&self) -> Option<wire::AckScheme> {
+        self.ack.build().traits().complies
+    }
+
     /// Lowers the segment size to what a path carries.
     pub fn limit_mss(&mut self, mss: Bytes) {
         self.plain.mss = self.plain.mss.min(mss);

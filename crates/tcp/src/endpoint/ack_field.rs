@@ -46,6 +46,7 @@ impl Endpoint {
 
     /// Processes an acceptable ACK that may concern the sender.
     fn acknowledge(&mut self, now: Instant, segment: &Segment) {
+        let repairing = self.agreed.requests_acks && self.send.is_repairing();
         let mut ack = self.send.begin_ack(now, segment, &self.agreed, &mut self.timers);
         self.react_to_echo(segment, &mut ack);
         self.send.acknowledge(&mut ack);
@@ -62,6 +63,9 @@ impl Endpoint {
         if self.state != State::Closed && !ack.ends_handshake_only() {
             let outcome = self.send.judge(&ack, &self.agreed, &mut self.timers);
             self.conclude_timeout(outcome);
+        }
+        if self.agreed.requests_acks {
+            self.send.observe_acks(segment, &ack, repairing);
         }
     }
 }

@@ -129,6 +129,14 @@ impl Endpoint {
         self.ecn.write(segment, new_data, self.agreed.ecn, capable);
     }
 
+    /// RFC 5690 §4.1: with ACK congestion control a queue may mark a pure ACK, too, where ECN is agreed. Not with
+    /// Accurate ECN, by which a mark on an ACK would be counted and reported as one on data (RFC 9768 §3.2.2).
+    pub(super) fn mark_pure_ack(&self, segment: &mut Segment) {
+        if self.agreed.ecn == EcnFeedback::Classic {
+            segment.ecn = Ecn::Capable;
+        }
+    }
+
     /// Adds the AccECN option to an ACK, after all others.
     pub(super) fn add_accecn_option(&mut self, segment: &mut Segment) {
         if self.agreed.ecn == EcnFeedback::Accurate {

@@ -51,6 +51,7 @@ impl Endpoint {
             window_scale: self.peer_scales.then_some(self.agreed.send_shift),
             sack_permitted: self.agreed.sack,
             timestamps: self.agreed.timestamps.then(Timestamps::default),
+            ack_rate: self.agreed.ack_scheme.map(|scheme| wire::AckRate { scheme, ratio: None }),
             ..wire::Options::default()
         }
     }
@@ -152,6 +153,7 @@ impl Endpoint {
     pub(super) fn begin(&mut self, now: Instant) {
         self.send.settle(now, &self.agreed);
         self.settle_polls(now);
+        self.settle_requests(now);
         self.settle_marks(now);
         self.send.start(now, self.state.is_synchronised());
         self.restart_keep_alive(now);
@@ -170,6 +172,18 @@ impl Endpoint {
         } else {
             "the peer does not answer polls: none are sent"
         };
+        self.send.note(now, Decision::Fallback, reason, self.send.una(), 0);
+    }
+
+    /// The peer complies with no requests for a rate of ACKs: none are sent, and two segments are acknowledged at once.
+    fn settle_requests(&mut self, now: Instant) {
+        if self.agreed.ack_scheme.is_some() || self.config.ack_scheme().is_none() {
+            return;
+        }
+        if self.send.requests_acks() {
+            self.send.stop_polling();
+        }
+        let reason = "the peer complies with no requests for ACKs: delayed ACKs";
         self.send.note(now, Decision::Fallback, reason, self.send.una(), 0);
     }
 }

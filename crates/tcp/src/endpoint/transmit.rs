@@ -1,9 +1,10 @@
 //! Choice of the next segment, in order of precedence, and the fields that all segments carry.
 
 use units::{Instant, Seq};
-use wire::{Ecn, Flags, Payload, Segment};
+use wire::{AckScheme, Ecn, Flags, Payload, Segment};
 
 use super::{Endpoint, Event};
+use crate::options::Agreed;
 use crate::receive_half::AckDue;
 use crate::send_half::{Allowed, Departure};
 use crate::state::{Change, State};
@@ -84,7 +85,9 @@ impl Endpoint {
     /// Data that the state of the connection permits to send.
     #[inline]
     pub(super) fn allowed(&self) -> Allowed {
-        Allowed { data: self.may_send_data(), fin: self.state.sends_data(), polls: self.agreed.polls }
+        let Agreed { polls, ack_scheme, requests_acks, .. } = self.agreed;
+        let requests = if requests_acks { ack_scheme } else { None };
+        Allowed { data: self.may_send_data(), fin: self.state.sends_data(), polls, requests }
     }
 
     /// Whether data may be sent: also before the handshake is done, by a server that has accepted a Fast Open cookie.
@@ -96,7 +99,7 @@ impl Endpoint {
     /// Writes a segment of the stream into `out`.
     #[inline]
     fn depart(&mut self, now: Instant, departure: Departure, out: &mut Segment) -> Kind {
-        let Departure { seq, flags, payload, kind, first_fin, writable } = departure;
+        let Departure { seq, flags, payload, request, kind, first_fin, writable } = departure;
         if writable {
             self.events.push_back(Event::Writable);
         }
@@ -104,6 +107,7 @@ impl Endpoint {
             self.change(Change::FinSent);
         }
         self.begin_segment(out, seq, flags, payload);
+        out.options.ack_rate = request;
         if !matches!(kind, Kind::Retransmission { .. }) {
             self.mark_outgoing(out, kind != Kind::ZeroWindowProbe);
         }
@@ -153,6 +157,9 @@ impl Endpoint {
     pub(super) fn complete(&mut self, now: Instant, segment: &mut Segment) {
         let ack = self.receive.next_ack(segment.seq_len() == 0);
         self.mark_outgoing(segment, false);
+        if self.agreed.ack_scheme == Some(AckScheme::AckCc) && segment.seq_len() == 0 {
+            self.mark_pure_ack(segment);
+        }
         segment.flags = segment.flags.with(Flags::ACK);
         segment.ack = ack;
         segment.window = self.receive.offer(ack, self.agreed.receive_shift);

@@ -3,7 +3,7 @@
 mod layout;
 
 use units::Bytes;
-use wire::{Flags, Options, Segment, Timestamps};
+use wire::{AckRate, AckScheme, Flags, Options, Segment, Timestamps};
 
 use crate::Config;
 use crate::ecn::{EcnFeedback, agreed_feedback};
@@ -28,6 +28,10 @@ pub struct Agreed {
     pub ecn: EcnFeedback,
     /// Whether both ends understand polls.
     pub polls: bool,
+    /// The scheme by which both ends comply with requests for a rate of ACKs, if there is one.
+    pub ack_scheme: Option<AckScheme>,
+    /// Whether we send such requests.
+    pub requests_acks: bool,
 }
 
 /// RFC 7323 §2.3: a larger shift is taken for this one.
@@ -45,6 +49,8 @@ impl Agreed {
         sack: false,
         ecn: EcnFeedback::Absent,
         polls: false,
+        ack_scheme: None,
+        requests_acks: false,
     };
 
     /// The options that hold if we offer those of `config` and the peer has sent `syn`.
@@ -54,21 +60,26 @@ impl Agreed {
         let timestamps = config.plain.timestamps && theirs.timestamps.is_some();
         let mss = Bytes(u64::from(theirs.mss.unwrap_or(DEFAULT_MSS))).min(config.plain.mss);
         let scaled = config.plain.window_scale && theirs.window_scale.is_some();
+        let offered = theirs.ack_rate.map(|rate| rate.scheme);
+        let ack_scheme = config.ack_scheme().filter(|scheme| offered == Some(*scheme));
+        let requests_acks = ack_scheme.is_some() && config.poll.build().scheme().is_some();
         Self {
             // RFC 6691 §2: the MSS counts no options, the sender makes room for them.
-            smss: mss.saturating_sub(Bytes(if timestamps { TIMESTAMPS_LEN } else { 0 })).max(Bytes(1)),
+            smss: mss.saturating_sub(options_len(timestamps, requests_acks)).max(Bytes(1)),
             send_shift: if scaled { theirs.window_scale.unwrap_or(0).min(GREATEST_SHIFT) } else { 0 },
             receive_shift: if scaled { shift_for(config.greatest_window) } else { 0 },
             timestamps,
             sack: config.plain.sack && theirs.sack_permitted,
             ecn: agreed_feedback(config.plain.ecn, syn.flags),
             polls: config.understands_polls() && syn.flags.contains(Flags::POLL),
+            ack_scheme,
+            requests_acks,
         }
     }
 
     /// The lesser of the segment sizes that both ends have announced, which counts options.
     pub(crate) fn clamped_mss(&self) -> Bytes {
-        self.smss + Bytes(if self.timestamps { TIMESTAMPS_LEN } else { 0 })
+        self.smss + options_len(self.timestamps, self.requests_acks)
     }
 
     /// The window that `segment` offers; not for a SYN, whose window is never scaled.
@@ -102,9 +113,19 @@ pub fn offer(config: &Config, syn: Option<&Options>, timestamps: Timestamps) -> 
         sack_permitted: config.plain.sack && welcome(|options| options.sack_permitted),
         timestamps: (config.plain.timestamps && welcome(|options| options.timestamps.is_some()))
             .then_some(timestamps),
+        ack_rate: config
+            .ack_scheme()
+            .filter(|_| welcome(|options| options.ack_rate.is_some()))
+            .map(|scheme| AckRate { scheme, ratio: None }),
         layout: config.plain.option_layout.into(),
         ..Options::default()
     }
+}
+
+/// Room in every segment for the options that data may carry.
+fn options_len(timestamps: bool, requests_acks: bool) -> Bytes {
+    let requests = if requests_acks { u64::from(AckRate::PADDED_LEN) } else { 0 };
+    Bytes(if timestamps { TIMESTAMPS_LEN } else { 0 } + requests)
 }
 
 /// The least shift with which `window` fits into 16 bits.

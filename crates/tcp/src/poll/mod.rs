@@ -4,8 +4,14 @@
 //! the sender asks for the acknowledgment of single segments, by a bit in the header ([`wire::Flags::POLL`]), and the
 //! receiver (`ack/polled.rs`) complies (Landström 2008 §6.3). Both ends must support it, which they announce on their
 //! SYNs.
+//!
+//! A policy may also request a rate of ACKs from the receiver, by an option ([`wire::AckRate`]): `tarr.rs` and
+//! `ackcc.rs`, with the policies of the same names in `ack/`.
+
+mod requested;
 
 use units::{Bytes, Seq};
+use wire::AckScheme;
 
 use registry::algorithms;
 
@@ -15,6 +21,8 @@ algorithms! {
     none,
     nth,
     per_window,
+    tarr,
+    ackcc,
 }
 
 /// Chooses the segments that ask.
@@ -22,10 +30,26 @@ pub trait Poll: std::fmt::Debug + Send {
     /// Whether this segment, which goes out now, asks.
     fn asks(&mut self, outgoing: &Outgoing) -> bool;
 
-    /// Whether it ever asks, and so has to tell the peer on the SYN.
+    /// Whether it ever asks by the bit, and so has to tell the peer on the SYN.
     fn is_on(&self) -> bool {
         true
     }
+
+    /// The option by which it requests a rate of ACKs, if it does.
+    fn scheme(&self) -> Option<AckScheme> {
+        None
+    }
+
+    /// The number of segments for each ACK that this segment with data, which goes out now, requests, if it does.
+    fn request(&mut self, _outgoing: &Outgoing) -> Option<u8> {
+        None
+    }
+
+    /// An ACK has arrived; asked where there is a [scheme](Self::scheme).
+    fn on_ack(&mut self, _ack: &Acked) {}
+
+    /// The retransmission timer has expired.
+    fn on_timeout(&mut self) {}
 
     /// Whether the sender applies the acknowledgment fixes of Landström 2008 §6.4.3: see `send_half/polls.rs`.
     fn fixes(&self) -> bool {
@@ -54,6 +78,23 @@ pub struct Outgoing {
     pub again: bool,
     /// Whether nothing more follows it now, for lack of data.
     pub last: bool,
+}
+
+/// An ACK, for a policy that requests a rate of ACKs.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// Its acknowledgment number.
+    pub number: Seq,
+    /// Data that it is the first to acknowledge.
+    pub len: Bytes,
+    /// Whether it is a pure ACK that a queue has marked.
+    pub marked: bool,
+    /// Whether data are missing at the receiver or were sent again, so that numbers do not tell of lost ACKs.
+    pub repairing: bool,
+    /// The congestion window.
+    pub cwnd: Bytes,
+    /// The segment size.
+    pub smss: Bytes,
 }
 
 /// Distance to the next segment that asks.

@@ -55,6 +55,11 @@ impl Acknowledgments {
         awaited
     }
 
+    /// The peer requests an ACK for every `ratio` segments from now on.
+    pub(super) fn on_request(&mut self, ratio: u8) {
+        self.policy.on_request(ratio);
+    }
+
     /// Whether one is due.
     #[inline]
     pub(super) const fn due(&self) -> AckDue {

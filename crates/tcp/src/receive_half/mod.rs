@@ -361,8 +361,20 @@ impl ReceiveHalf {
         if self.window.observes_data() && arrival != Arrival::Duplicate {
             self.tune_window(segment, Bytes(u64::from(inside)), unread, reception, agreed);
         }
-        let polled = agreed.polls && segment.flags.contains(Flags::POLL);
+        let requested = self.take_request(segment, agreed);
+        let polled = requested == Some(AT_ONCE) || (agreed.polls && segment.flags.contains(Flags::POLL));
         self.owe_ack(Data { polled, scattered, ..self.arrived(range, arrival, reception) }, timers);
+    }
+
+    /// Takes in the peer's request for a rate of ACKs, if the segment has one, and returns its ratio.
+    fn take_request(&mut self, segment: &Segment, agreed: &Agreed) -> Option<u8> {
+        let scheme = agreed.ack_scheme?;
+        let request = segment.options.ack_rate.filter(|request| request.scheme == scheme)?;
+        let ratio = request.ratio?;
+        if ratio != AT_ONCE {
+            self.acks.on_request(ratio);
+        }
+        Some(ratio)
     }
 
     /// Reports `len` bytes of arriving data to a window that sizes itself; `unread` bytes were unread before.
@@ -474,5 +486,8 @@ impl ReceiveHalf {
     }
 }
 
+/// The ratio that requests one ACK at once, and leaves the rate as it is (draft-ietf-tcpm-ack-rate-request). RFC 5690
+/// has no such value.
+const AT_ONCE: u8 = 0;
 /// Age at which TS.Recent is outdated and rejects no segment any more (RFC 7323 §5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);

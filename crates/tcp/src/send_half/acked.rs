@@ -5,12 +5,13 @@
 //! third.
 
 use units::{Bytes, Duration, Instant, SeqRange};
-use wire::{Flags, Segment};
+use wire::{Ecn, Flags, Segment};
 
 use super::{Acknowledgment, SendHalf};
 use crate::config::RoundTrip;
 use crate::congestion::{AckSample, CongestionEvent, CongestionSignal};
 use crate::options::Agreed;
+use crate::poll::Acked;
 use crate::rto::Sample;
 use crate::timers::Timers;
 use crate::{Cause, Decision};
@@ -53,6 +54,24 @@ impl SendHalf {
         if self.has_nothing_left() {
             self.stop_probing(timers);
         }
+    }
+
+    /// Whether data are missing at the receiver, or a loss is being repaired.
+    pub(crate) fn is_repairing(&self) -> bool {
+        self.has_gap() || !self.is_open()
+    }
+
+    /// Reports an ACK to the policy that requests a rate of ACKs; `repairing`: the sender was repairing before it.
+    pub(crate) fn observe_acks(&mut self, segment: &Segment, ack: &Acknowledgment, repairing: bool) {
+        let acked = Acked {
+            number: ack.number,
+            len: ack.acked.bytes,
+            marked: segment.ecn == Ecn::Experienced && segment.payload.is_empty(),
+            repairing: repairing || self.is_repairing(),
+            cwnd: self.congestion.cwnd(),
+            smss: self.smss,
+        };
+        self.polls.on_ack(&acked);
     }
 
     /// Whether an ACK can report nothing but the window (V. Jacobson, "4BSD TCP header prediction", 1990).

@@ -1,7 +1,7 @@
 //! Which segment of the stream leaves next, in the order in which the sender considers them.
 
 use units::{Bytes, Instant, Seq, SeqRange};
-use wire::{Flags, Payload};
+use wire::{AckRate, AckScheme, Flags, Payload};
 
 use super::SendHalf;
 use super::offload::{Moment, SegmentationOffload};
@@ -23,6 +23,8 @@ pub(crate) struct Allowed {
     pub fin: bool,
     /// Segments may ask for ACKs.
     pub polls: bool,
+    /// The option by which segments may request a rate of ACKs.
+    pub requests: Option<AckScheme>,
 }
 
 /// A segment of the stream that leaves now.
@@ -34,6 +36,8 @@ pub(crate) struct Departure {
     pub flags: Flags,
     /// Its data.
     pub payload: Payload,
+    /// The rate of ACKs that it requests.
+    pub request: Option<AckRate>,
     /// Its purpose.
     pub kind: Kind,
     /// It is the first with our FIN.
@@ -114,11 +118,18 @@ impl SendHalf {
     #[inline]
     fn room(&self, allowed: Allowed) -> Room {
         let (window, pipe) = self.window_and_pipe();
+        let window = if self.pacer.is_rate_based() { self.rate_based_window(window) } else { window };
         Room {
             usable: window.saturating_sub(pipe + self.polls.held_back()),
             smss: self.smss,
             new: self.new_segment_len(allowed),
         }
+    }
+
+    /// The window where the rate decides when segments leave: once there is a rate, and while nothing is missing.
+    fn rate_based_window(&self, window: Bytes) -> Bytes {
+        let has_rate = self.rto.srtt().is_some() && !self.is_repairing();
+        if has_rate { self.pacer.permitted(window) } else { window }
     }
 
     /// Length of the new segment that the peer's window, Nagle's rule and the avoidance of silly windows permit (RFC
@@ -240,8 +251,9 @@ impl SendHalf {
         self.spurious.on_new(len);
         self.on_departure(now, len, false);
         let poll = self.poll_flag(len, range.end, false, allowed);
+        let request = self.ack_request(len, range.end, false, allowed);
         let flags = stream_flags(push, fin).with(poll);
-        Departure { seq: range.start, flags, payload, kind, first_fin: fin, writable: false }
+        Departure { seq: range.start, flags, payload, request, kind, first_fin: fin, writable: false }
     }
 
     /// Sends the segment at `index` of the scoreboard again.
@@ -270,10 +282,11 @@ impl SendHalf {
         }
         self.note(now, Decision::Retransmit, cause.id(), range.start, range.len());
         let poll = self.poll_flag(len, range.end, true, allowed);
+        let request = self.ack_request(len, range.end, true, allowed);
         let push = !payload.is_empty() && self.pushes_again(range.end);
         let flags = stream_flags(push, fin).with(poll);
         let kind = Kind::Retransmission { cause, earlier_copies };
-        Departure { seq: range.start, flags, payload, kind, first_fin: false, writable: false }
+        Departure { seq: range.start, flags, payload, request, kind, first_fin: false, writable: false }
     }
 
     /// Whether a retransmission of data up to `end` carries PSH.
@@ -343,9 +356,21 @@ impl SendHalf {
         if !allowed.polls || !self.polls.is_on() {
             return Flags::empty();
         }
-        let window = self.congestion.cwnd().min(self.peer_window.size());
-        let outgoing = Outgoing { len, end, window, smss: self.smss, again, last: self.stream.is_empty() };
+        let outgoing = self.outgoing(len, end, again);
         if self.polls.asks(&outgoing) { Flags::POLL } else { Flags::empty() }
+    }
+
+    /// The rate of ACKs that a data segment requests, if it does.
+    #[inline]
+    fn ack_request(&mut self, len: Bytes, end: Seq, again: bool, allowed: Allowed) -> Option<AckRate> {
+        let scheme = allowed.requests.filter(|_| !len.is_zero())?;
+        let outgoing = self.outgoing(len, end, again);
+        self.polls.request(&outgoing).map(|ratio| AckRate { scheme, ratio: Some(ratio) })
+    }
+
+    fn outgoing(&self, len: Bytes, end: Seq, again: bool) -> Outgoing {
+        let window = self.congestion.cwnd().min(self.peer_window.size());
+        Outgoing { len, end, window, smss: self.smss, again, last: self.stream.is_empty() }
     }
 
     /// The tail loss probe: a new segment where the peer's window has room for it, else the last one again (RFC 8985

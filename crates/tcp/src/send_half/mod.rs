@@ -367,7 +367,10 @@ impl SendHalf {
             // A window that congestion control itself has lowered meanwhile (LEDBAT++ in a slowdown) stays low.
             congestion.on_restore(held.min(congestion.cwnd()), congestion.ssthresh());
         }
-        let event = &CongestionEvent { cwnd: congestion.cwnd(), ..event };
+        // Rate-based pacing may have more in flight than the window: half of that would be no reduction.
+        let flight =
+            if self.pacer.is_rate_based() { event.flight.min(congestion.cwnd()) } else { event.flight };
+        let event = &CongestionEvent { cwnd: congestion.cwnd(), flight, ..event };
         match event.signal {
             CongestionSignal::Loss => congestion.on_loss(event),
             CongestionSignal::Timeout { .. } => congestion.on_timeout(event),

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Seq};
 
-use crate::poll::{Outgoing, Poll};
+use crate::poll::{Acked, Outgoing, Poll};
 use crate::recovery::AckEvent;
 
 /// The polls of a sender, and the state of the acknowledgment fixes.
@@ -44,6 +44,22 @@ impl Polls {
     pub(super) fn on_timeout(&mut self) {
         self.due.clear();
         self.held_back = Bytes::ZERO;
+        self.policy.on_timeout();
+    }
+
+    /// Whether a rate of ACKs is requested by an option.
+    pub(super) fn requests(&self) -> bool {
+        self.policy.scheme().is_some()
+    }
+
+    /// The ratio that a departing segment requests, if it does.
+    pub(super) fn request(&mut self, outgoing: &Outgoing) -> Option<u8> {
+        self.policy.request(outgoing)
+    }
+
+    /// An ACK has arrived.
+    pub(super) fn on_ack(&mut self, ack: &Acked) {
+        self.policy.on_ack(ack);
     }
 
     /// Whether a departing segment asks for an ACK.

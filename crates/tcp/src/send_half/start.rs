@@ -162,7 +162,12 @@ impl SendHalf {
         self.note(now, Decision::Fallback, reason, self.una, 0);
     }
 
-    /// The peer does not answer polls: none are sent.
+    /// Whether a rate of ACKs is requested by an option.
+    pub(crate) fn requests_acks(&self) -> bool {
+        self.polls.requests()
+    }
+
+    /// The peer does not answer polls or requests: none are sent.
     pub(crate) fn stop_polling(&mut self) {
         self.polls = Polls::new(crate::poll::unanswered());
     }

@@ -2,6 +2,7 @@
 
 use tcp::{CloseReason, EcnFeedback, Endpoint, Event, Timer};
 use units::{Bytes, Duration};
+use wire::AckScheme;
 
 use super::number::{seconds, whole};
 
@@ -174,6 +175,10 @@ fn agreed(endpoint: &Endpoint) -> Vec<String> {
         EcnFeedback::Accurate => Some("accecn".to_owned()),
     });
     names.extend(agreed.polls.then(|| "polls".to_owned()));
+    names.extend(agreed.ack_scheme.map(|scheme| match scheme {
+        AckScheme::Tarr => "tarr".to_owned(),
+        AckScheme::AckCc => "ackcc".to_owned(),
+    }));
     let shifts = (agreed.send_shift, agreed.receive_shift);
     names.extend((shifts != (0, 0)).then(|| format!("wscale-{}-{}", shifts.0, shifts.1)));
     names

@@ -11,7 +11,7 @@
 use std::fmt;
 
 use units::{Seq, SeqRange};
-use wire::{Ecn, FastOpenCookie, Flags, Options, Payload, Segment, Timestamps};
+use wire::{AckRate, AckScheme, Ecn, FastOpenCookie, Flags, Options, Payload, Segment, Timestamps};
 
 /// A segment with relative numbers; `None` means unspecified.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,8 @@ pub struct OptionList {
     pub sack: Vec<(u32, u32)>,
     /// `fo 0102030405060708`: a Fast Open cookie; `fo` asks for one.
     pub fast_open: Option<FastOpenCookie>,
+    /// `tarr` or `ackcc` on a SYN, `tarr 4` or `ackcc 4` on data: the rate of ACKs.
+    pub ack_rate: Option<AckRate>,
 }
 
 /// The expectation on timestamps.
@@ -210,9 +212,11 @@ impl OptionList {
                 "ts" => list.timestamps = pair(value).map(|(value, echo)| Stamp::Exactly(value, echo))?,
                 "sack" => list.sack = value.split_whitespace().map(pair).collect::<Result<_, _>>()?,
                 "fo" => list.fast_open = Some(cookie(value)?),
+                "tarr" => list.ack_rate = Some(ack_rate(AckScheme::Tarr, value)?),
+                "ackcc" => list.ack_rate = Some(ack_rate(AckScheme::AckCc, value)?),
                 _ => {
                     return Err(format!(
-                        "there is no option \"{name}\": mss, wscale, sackOK, ts, no-ts, sack, fo, ecn, polls"
+                        "there is no option \"{name}\": mss, wscale, sackOK, ts, no-ts, sack, fo, tarr, ackcc, ecn, polls"
                     ));
                 }
             }
@@ -230,6 +234,7 @@ impl OptionList {
             timestamps: options.timestamps.map_or(Stamp::Absent, stamp),
             sack: options.sack.as_slice().iter().map(relative).collect(),
             fast_open: options.fast_open,
+            ack_rate: options.ack_rate,
             ..Self::default()
         }
     }
@@ -240,6 +245,7 @@ impl OptionList {
             window_scale: self.window_scale,
             sack_permitted: self.sack_permitted,
             fast_open: self.fast_open,
+            ack_rate: self.ack_rate,
             ..Options::default()
         };
         if let Stamp::Exactly(value, echo) = self.timestamps {
@@ -294,6 +300,10 @@ impl fmt::Display for OptionList {
             parts.push(format!("sack{}", blocks.collect::<String>()));
         }
         parts.extend(self.fast_open.map(|cookie| format!("fo {cookie}").trim_end().to_owned()));
+        parts.extend(self.ack_rate.map(|AckRate { scheme, ratio }| {
+            let name = if scheme == AckScheme::Tarr { "tarr" } else { "ackcc" };
+            ratio.map_or_else(|| name.to_owned(), |ratio| format!("{name} {ratio}"))
+        }));
         f.write_str(&parts.join(","))
     }
 }
@@ -365,6 +375,12 @@ pub(super) fn cookie(digits: &str) -> Result<FastOpenCookie, String> {
         .ok_or_else(|| format!("\"{digits}\" should be the 4 to 16 bytes of a cookie, in hexadecimal digits"))
 }
 
+/// The option about the rate of ACKs, with a ratio or without.
+fn ack_rate(scheme: AckScheme, value: &str) -> Result<AckRate, String> {
+    let ratio = if value.is_empty() { None } else { Some(number(Some(value))?) };
+    Ok(AckRate { scheme, ratio })
+}
+
 /// Negative numbers wrap, so that numbers before the first can be written.
 fn number<T: TryFrom<i64>>(text: Option<&str>) -> Result<T, String> {
     let text = text.ok_or("a number is missing")?;
@@ -393,6 +409,8 @@ mod tests {
             "R 7:7(0) win 0",
             "S 0:100(100) win 9 <mss 1460,fo 0102030405060708>",
             "S 0:0(0) win 9 <fo>",
+            "S 0:0(0) win 9 <tarr>",
+            ". 1:9(8) ack 1 win 9 <ackcc 4>",
         ] {
             assert_eq!(written(&one(text).segment(ORIGINS, 0, (1, 2)), ORIGINS), text);
         }

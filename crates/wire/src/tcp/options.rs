@@ -3,7 +3,9 @@
 
 use units::{Seq, SeqRange};
 
-use crate::{AccEcn, AccEcnOrder, FastOpenCookie, OptionLayout, Options, SackBlocks, Timestamps};
+use crate::{
+    AccEcn, AccEcnOrder, AckRate, AckScheme, FastOpenCookie, OptionLayout, Options, SackBlocks, Timestamps,
+};
 
 /// Appends `options`: exactly [`Options::wire_len`] bytes.
 pub(super) fn encode(options: &Options, out: &mut Vec<u8>) {
@@ -30,6 +32,9 @@ pub(super) fn encode(options: &Options, out: &mut Vec<u8>) {
     }
     if let Some(accecn) = &options.accecn {
         encode_accecn(accecn, out);
+    }
+    if let Some(rate) = &options.ack_rate {
+        encode_ack_rate(*rate, out);
     }
     encode_tail(options, out);
 }
@@ -81,6 +86,15 @@ fn encode_accecn(accecn: &AccEcn, out: &mut Vec<u8>) {
     accecn.fields().iter().for_each(|field| out.extend_from_slice(field));
 }
 
+/// NOPs before the option fill its last word.
+fn encode_ack_rate(rate: AckRate, out: &mut Vec<u8>) {
+    let len = rate.option_len() as usize;
+    out.resize(out.len() + len.next_multiple_of(4) - len, NOP);
+    out.extend_from_slice(&[EXPERIMENT, len as u8]);
+    out.extend_from_slice(&rate.scheme.experiment().to_be_bytes());
+    out.extend(rate.ratio.map(|ratio| AckRate::byte(rate.scheme, ratio)));
+}
+
 /// The options in `bytes`, and whether they could be read to their end. An option of a wrong length, or an unknown one,
 /// is ignored.
 pub(super) fn decode(bytes: &[u8]) -> (Options, bool) {
@@ -109,6 +123,7 @@ fn take(options: &mut Options, kind: u8, value: &[u8]) {
         (SACK, _) if value.len().is_multiple_of(8) => options.sack = blocks(value),
         (FAST_OPEN, _) => options.fast_open = FastOpenCookie::new(value).or(options.fast_open),
         (ACCECN0, _) => options.accecn = accecn(AccEcnOrder::Ect0First, value).or(options.accecn),
+        (OTHER_EXPERIMENT | EXPERIMENT, _) => options.ack_rate = ack_rate(value).or(options.ack_rate),
         (ACCECN1, _) => options.accecn = accecn(AccEcnOrder::Ect1First, value).or(options.accecn),
         _ => {}
     }
@@ -136,7 +151,18 @@ fn accecn(order: AccEcnOrder, value: &[u8]) -> Option<AccEcn> {
     (rest.is_empty() && fields.len() <= 3).then(|| AccEcn::from_fields(order, fields))
 }
 
-// Kinds: RFC 9293 §3.1, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 7413 §4.1.1, RFC 9768 §3.2.3.
+/// The option with an experiment identifier, if it is one of the rate of ACKs.
+fn ack_rate(value: &[u8]) -> Option<AckRate> {
+    let (experiment, rest) = value.split_first_chunk::<2>()?;
+    let scheme = AckScheme::of(u16::from_be_bytes(*experiment))?;
+    match rest {
+        [] => Some(AckRate { scheme, ratio: None }),
+        [byte] => Some(AckRate { scheme, ratio: Some(AckRate::ratio_of(scheme, *byte)) }),
+        _ => None,
+    }
+}
+
+// Kinds: RFC 9293 §3.1, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 7413 §4.1.1, RFC 9768 §3.2.3, RFC 4727 §3.1.
 const END: u8 = 0;
 const NOP: u8 = 1;
 const MSS: u8 = 2;
@@ -147,6 +173,8 @@ const TIMESTAMPS: u8 = 8;
 const FAST_OPEN: u8 = 34;
 const ACCECN0: u8 = 172;
 const ACCECN1: u8 = 174;
+const OTHER_EXPERIMENT: u8 = 253;
+const EXPERIMENT: u8 = 254;
 
 #[cfg(test)]
 mod tests {
@@ -242,6 +270,30 @@ mod tests {
     fn an_accecn_option_of_an_odd_length_is_passed_over() {
         let (options, sound) = decode(&[172, 4, 9, 9]);
         assert_eq!((options.accecn, sound), (None, true));
+    }
+
+    #[test]
+    fn requests_for_a_rate_of_acks_are_laid_out_byte_for_byte() {
+        for (scheme, ratio, bytes) in [
+            (AckScheme::Tarr, None, &[254, 4, 0x00, 0xac][..]),
+            (AckScheme::Tarr, Some(4), &[1, 1, 1, 254, 5, 0x00, 0xac, 4 << 1]),
+            (AckScheme::AckCc, None, &[254, 4, 0x16, 0x3a]),
+            (AckScheme::AckCc, Some(200), &[1, 1, 1, 254, 5, 0x16, 0x3a, 200]),
+        ] {
+            let ack_rate = Some(AckRate { scheme, ratio });
+            assert_laid_out(&Options { ack_rate, ..Options::default() }, bytes);
+        }
+        let (other, sound) = decode(&[253, 5, 0x00, 0xac, 9]);
+        assert_eq!(
+            (other.ack_rate, sound),
+            (Some(AckRate { scheme: AckScheme::Tarr, ratio: Some(4) }), true)
+        );
+        let (unknown, sound) = decode(&[254, 4, 0xf9, 0x89, 253, 3, 0, 1]);
+        assert_eq!(
+            (unknown.ack_rate, sound),
+            (None, true),
+            "another experiment, and one without its identifier"
+        );
     }
 
     #[test]
