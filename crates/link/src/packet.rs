@@ -47,6 +47,11 @@ pub trait Packet: Sized {
         self.class() << 3
     }
 
+    /// Whether it is an ACK of TCP without data, with SACK blocks or without.
+    fn is_ack(&self) -> bool {
+        self.pure_ack().is_some()
+    }
+
     /// Its acknowledgment, if it is a pure ACK: without data, without SACK blocks. Routers that filter ACKs read these
     /// fields too.
     fn pure_ack(&self) -> Option<PureAck> {

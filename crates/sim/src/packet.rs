@@ -231,18 +231,26 @@ impl link::Packet for PacketBox {
     }
 
     /// Packets from outside pass unopened.
+    fn is_ack(&self) -> bool {
+        matches!(&self.0.body, Body::Segment(Transmit { segment, .. }) if is_ack(segment))
+    }
+
     fn pure_ack(&self) -> Option<PureAck> {
         let Body::Segment(Transmit { segment, .. }) = &self.0.body else { return None };
-        let is_pure = segment.payload.is_empty()
-            && segment.options.sack.is_empty()
-            && segment.flags.contains(Flags::ACK)
-            && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST));
+        let is_pure = is_ack(segment) && segment.options.sack.is_empty();
         is_pure.then(|| PureAck { number: segment.ack.0, flags: segment.flags.bits() })
     }
 
     fn duplicate(&self) -> Option<Self> {
         Some(Self(Box::new(Packet { copy: true, ..Packet::clone(&self.0) })))
     }
+}
+
+/// Whether a segment is an ACK without data.
+fn is_ack(segment: &Segment) -> bool {
+    segment.payload.is_empty()
+        && segment.flags.contains(Flags::ACK)
+        && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST))
 }
 
 /// Differentiated services code point and ECN, as the sender wrote them.

@@ -187,6 +187,7 @@ fn keys_of(packet: &impl Packet) -> Keys {
         class: packet.class(),
         ecn: packet.ecn(),
         dscp: packet.dscp(),
+        is_ack: packet.is_ack(),
         ack: packet.pure_ack(),
     }
 }

@@ -49,6 +49,7 @@ registry! {
     Cake = cake,
     Pdpc = pdpc,
     Priority = priority,
+    AcksFirst = acks_first,
     WeightedRoundRobin = weighted_round_robin,
     Separate = separate,
 }

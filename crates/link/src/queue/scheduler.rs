@@ -23,6 +23,8 @@ pub struct Keys {
     pub ecn: Ecn,
     /// Its differentiated services code point.
     pub dscp: u8,
+    /// Whether it is an ACK of TCP without data, with SACK blocks or without.
+    pub is_ack: bool,
     /// Its acknowledgment, if it is a pure ACK.
     pub ack: Option<PureAck>,
 }
