@@ -47,7 +47,7 @@ pub use host::Host;
 pub use migration::Migration;
 pub use observe::{Observer, observe, observe_program};
 pub use program::Programs;
-pub use quinn_settings::{QuinnCongestion, QuinnSettings};
+pub use quinn_settings::{AckFrequency, QuinnCongestion, QuinnSettings};
 pub use refusal::Refusal;
 pub use registry::{ENTRIES, StackId};
 pub use report::{TransferReport, report_of};

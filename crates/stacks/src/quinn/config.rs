@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{
-    ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig, TransportConfig, ValidationTokenConfig,
+    AckFrequencyConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, ServerConfig, TransportConfig,
+    ValidationTokenConfig, VarInt,
 };
 use rand::Rng;
 use units::Streams;
@@ -12,7 +13,7 @@ use units::Streams;
 use super::crypto::{NumberKey, Plain};
 use super::packet::ID_LEN;
 use super::watch::{SharedLog, Watched};
-use crate::quinn_settings::{QuinnCongestion, QuinnSettings};
+use crate::quinn_settings::{AckFrequency, QuinnCongestion, QuinnSettings};
 use crate::stack::Setup;
 
 /// quinn's defaults, with the controller that the host chose and a log.
@@ -21,6 +22,18 @@ pub(super) fn transport_config(setup: &Setup, log: &SharedLog) -> TransportConfi
     let inner = controllers(&setup.quinn);
     config.congestion_controller_factory(Arc::new(Watched { inner, log: Arc::clone(log) }));
     config.enable_segmentation_offload(false);
+    config.ack_frequency_config(setup.quinn.ack_frequency.as_ref().map(ack_frequency));
+    config
+}
+
+/// The rate of ACKs that a host requests.
+fn ack_frequency(settings: &AckFrequency) -> AckFrequencyConfig {
+    let AckFrequency { threshold, max_delay, reordering } = *settings;
+    let mut config = AckFrequencyConfig::default();
+    config
+        .ack_eliciting_threshold(VarInt::from_u32(threshold))
+        .max_ack_delay(max_delay.map(|delay| std::time::Duration::from_nanos(delay.as_nanos())))
+        .reordering_threshold(VarInt::from_u32(reordering));
     config
 }
 
