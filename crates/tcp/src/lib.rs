@@ -50,7 +50,7 @@ pub use scoreboard::delivery_rate::{DeliveryRate, LostSegment, RateSample};
 pub use scoreboard::{Mark, Scoreboard, Sent};
 pub use send_half::SOCKET_BUFFER;
 pub use send_half::offload::SegmentationOffload;
-pub use send_half::pacing::{Pacing, PhasedPacing};
+pub use send_half::pacing::{Pacing, PhasedPacing, RateBasedPacing};
 pub use state::{Change, State};
 pub use timers::Timer;
 pub use timestamp::Timestamp;

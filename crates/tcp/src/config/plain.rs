@@ -65,7 +65,8 @@ pub struct Plain {
     pub l4s: bool,
     /// Whether segments leave evenly instead of in bursts, and how fast: windows per round trip (1 spreads a window
     /// over just one smoothed round trip), or a table of ratios for slow start and congestion avoidance, `{}` for those
-    /// of Linux. Absent: no pacing, unless the congestion control sets a rate.
+    /// of Linux, or `{ rate_based = 1 }` for a rate alone, where the window limits only how many windows are in flight.
+    /// Absent: no pacing, unless the congestion control sets a rate.
     pub pacing: Option<Pacing>,
     /// Bursts in which new data leave, from a host whose network card cuts them into segments; `{}` for those of Linux.
     /// Absent: a segment leaves as soon as the windows permit it.

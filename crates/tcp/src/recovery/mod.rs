@@ -52,6 +52,7 @@ algorithms! {
     rack_tlp,
     ncr,
     dcr,
+    reordering_timer,
     rr,
     fack,
     fack_linux_2000,

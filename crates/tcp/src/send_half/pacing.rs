@@ -4,6 +4,9 @@
 //! The profile's key `pacing` sets the rate, in windows per round trip, or a congestion control does
 //! ([`CongestionControl::pace`](crate::congestion::CongestionControl::pace)). Segments then leave in portions as in
 //! Linux: one quantum at once, as a host hands it to its network card, then a pause of the quantum's length.
+//!
+//! Pacing is window-controlled: a segment leaves only if the window has room for it, too, so that a pause of the ACKs
+//! is a pause of the sender. With `rate_based` the rate alone decides, up to a number of windows in flight.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -21,6 +24,28 @@ pub enum Pacing {
     Windows(f64),
     /// By the phase, as Linux with the queue discipline `fq`.
     Phased(PhasedPacing),
+    /// By the rate alone, segment by segment.
+    RateBased(RateBasedPacing),
+}
+
+/// Pacing that does not wait for room in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateBasedPacing {
+    /// Windows per smoothed round trip.
+    #[schemars(range(min = 0.1, max = 100.0))]
+    pub rate_based: f64,
+    /// Number of windows that may be in flight. Default: 2, so that a sender without ACKs stops after two round trips;
+    /// outside of loss recovery only, in which the window decides.
+    #[serde(default = "RateBasedPacing::most")]
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub most: f64,
+}
+
+impl RateBasedPacing {
+    const fn most() -> f64 {
+        2.0
+    }
 }
 
 /// Pacing by the phase of congestion control; the defaults are Linux'.
@@ -51,14 +76,19 @@ impl Pacing {
         match self {
             Self::Windows(gain) => vec![*gain],
             Self::Phased(phased) => vec![phased.slow_start, phased.avoidance],
+            Self::RateBased(pacing) => vec![pacing.rate_based],
         }
     }
 }
 
 impl<'de> Deserialize<'de> for Pacing {
-    /// Written by hand, as the error of an untagged enum does not name the wrong key of the table.
+    /// Written by hand, as the error of an untagged enum does not name the wrong key of the table. The key `rate_based`
+    /// tells the tables apart.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
+            table @ Value::Object(_) if table.get(RATE_BASED).is_some() => {
+                RateBasedPacing::deserialize(table).map(Self::RateBased).map_err(D::Error::custom)
+            }
             table @ Value::Object(_) => {
                 PhasedPacing::deserialize(table).map(Self::Phased).map_err(D::Error::custom)
             }
@@ -107,6 +137,7 @@ enum Source {
     Unpaced,
     Windows(f64),
     Phased(PhasedPacing),
+    RateBased(RateBasedPacing),
     CongestionControl,
 }
 
@@ -117,6 +148,7 @@ impl Pacer {
             None => Source::Unpaced,
             Some(Pacing::Windows(gain)) => Source::Windows(*gain),
             Some(Pacing::Phased(phased)) => Source::Phased(*phased),
+            Some(Pacing::RateBased(pacing)) => Source::RateBased(*pacing),
         };
         let (until, quantum_at) = (Instant::START, Instant::START);
         Self { source, until, quantum_at, quantum_left: Bytes::ZERO, credit: Duration::ZERO, segments: 0 }
@@ -126,6 +158,20 @@ impl Pacer {
     #[inline]
     pub(super) const fn is_on(&self) -> bool {
         !matches!(self.source, Source::Unpaced)
+    }
+
+    /// Whether the rate alone decides when a segment leaves.
+    #[inline]
+    pub(super) const fn is_rate_based(&self) -> bool {
+        matches!(self.source, Source::RateBased(_))
+    }
+
+    /// The data that may be in flight where the window is `window`.
+    pub(super) fn permitted(&self, window: Bytes) -> Bytes {
+        match self.source {
+            Source::RateBased(pacing) => Bytes((window.0 as f64 * pacing.most) as u64),
+            _ => window,
+        }
     }
 
     /// Time at which the next segment may leave, if it has to wait.
@@ -141,6 +187,7 @@ impl Pacer {
         match self.source {
             Source::Unpaced => {}
             Source::Windows(gain) => self.pause_evenly(now, len, gain, sender),
+            Source::RateBased(pacing) => self.pause_evenly(now, len, pacing.rate_based, sender),
             Source::Phased(phased) => self.pause(now, len, phased.pace(sender)),
             Source::CongestionControl => self.pause(now, len, sender.pace),
         }
@@ -189,6 +236,8 @@ impl PhasedPacing {
     }
 }
 
+/// The key of rate-based pacing.
+const RATE_BASED: &str = "rate_based";
 /// Linux, `tcp_update_skb_after_send`: the first segments, `TCP_INIT_CWND`, are not paced.
 const UNPACED_SEGMENTS: u64 = 10;
 /// Longest pause after a segment, as the rate may change meanwhile (Linux sch_fq.c, `fq_dequeue`). A congestion control
@@ -265,6 +314,10 @@ mod tests {
         let read = |value: Value| serde_json::from_value::<Pacing>(value).map_err(|error| error.to_string());
         assert_eq!(read(json!(1.2)), Ok(Pacing::Windows(1.2)));
         assert_eq!(read(json!({})), Ok(Pacing::Phased(PhasedPacing::default())));
+        let rate_based = RateBasedPacing { rate_based: 1.0, most: 2.0 };
+        assert_eq!(read(json!({ "rate_based": 1.0 })), Ok(Pacing::RateBased(rate_based)));
+        let wrong = read(json!({ "rate_based": 1.0, "slow_start": 2.0 })).expect_err("of another kind");
+        assert!(wrong.contains("unknown field `slow_start`"), "{wrong}");
         let wrong = read(json!({ "fast": 2 })).expect_err("there is no such key");
         assert!(wrong.contains("unknown field `fast`"), "{wrong}");
     }
