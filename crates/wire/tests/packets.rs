@@ -8,8 +8,8 @@ use units::{Seq, SeqRange};
 use wire::ip::Header;
 use wire::udp::Datagram;
 use wire::{
-    AccEcn, AccEcnOrder, Flags, Oddity, Options, Parsed, Payload, SackBlocks, Segment, Timestamps, Transport,
-    emit_ipv4, parse,
+    AccEcn, AccEcnOrder, AckRate, AckScheme, Flags, Oddity, Options, Parsed, Payload, SackBlocks, Segment,
+    Timestamps, Transport, emit_ipv4, parse,
 };
 
 fn payloads() -> impl Strategy<Value = Payload> {
@@ -28,14 +28,22 @@ fn options() -> impl Strategy<Value = Options> {
         let order = if ect0_first { AccEcnOrder::Ect0First } else { AccEcnOrder::Ect1First };
         AccEcn::new(order, ect0, ce, ect1, count)
     }));
-    (prop::option::of(any::<u16>()), prop::option::of(any::<u8>()), any::<bool>(), timestamps, blocks, accecn)
-        .prop_map(|(mss, window_scale, sack_permitted, timestamps, blocks, accecn)| {
+    let ack_rate =
+        prop::option::of((any::<bool>(), prop::option::of(any::<u8>())).prop_map(|(tarr, ratio)| {
+            let scheme = if tarr { AckScheme::Tarr } else { AckScheme::AckCc };
+            AckRate { scheme, ratio: ratio.map(|ratio| ratio.min(scheme.greatest())) }
+        }));
+    let of_syn = (prop::option::of(any::<u16>()), prop::option::of(any::<u8>()), any::<bool>());
+    (of_syn, timestamps, blocks, accecn, ack_rate)
+        .prop_map(|((mss, window_scale, sack_permitted), timestamps, blocks, accecn, ack_rate)| {
             let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
             let mut sack = SackBlocks::default();
             for (start, end) in blocks {
                 sack.push(SeqRange { start: Seq(start), end: Seq(end) });
             }
-            Options { mss, window_scale, sack_permitted, timestamps, sack, accecn, ..Options::default() }
+            let options =
+                Options { mss, window_scale, sack_permitted, timestamps, sack, ..Options::default() };
+            Options { accecn, ack_rate, ..options }
         })
         .prop_filter("a header has room for 40 bytes of options", |options| options.wire_len() <= 40)
 }

@@ -11,8 +11,8 @@ use units::{Duration, PacketId, Seq, SeqRange};
 use wire::capture::{Direction, Frame, Interface, LinkType, VIRTUAL_EPOCH};
 use wire::udp::Datagram;
 use wire::{
-    AccEcn, AccEcnOrder, FastOpenCookie, Flags, OptionLayout, Options, Payload, SackBlocks, Segment,
-    Timestamps, emit_ipv4, emit_ipv6, pcap, pcapng,
+    AccEcn, AccEcnOrder, AckRate, AckScheme, FastOpenCookie, Flags, OptionLayout, Options, Payload,
+    SackBlocks, Segment, Timestamps, emit_ipv4, emit_ipv6, pcap, pcapng,
 };
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -232,6 +232,26 @@ fn tshark_reads_the_fields_of_accurate_ecn() {
     let fields: Vec<&str> = fields.iter().flat_map(|field| ["-e", field]).collect();
     let Some(found) = tshark(&[&["-T", "fields"][..], &fields].concat(), &file) else { return };
     assert_eq!(found.lines().collect::<Vec<_>>(), ["0x0190\t1001\t2000\t3001"; 2]);
+}
+
+#[test]
+fn tshark_reads_a_requested_rate_of_acks_and_finds_no_fault() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("ack_rate.pcapng");
+    let rates = [AckScheme::Tarr, AckScheme::AckCc].map(|scheme| AckRate { scheme, ratio: Some(9) });
+    let announced = AckRate { scheme: AckScheme::Tarr, ratio: None };
+    let frames = [rates[0], rates[1], announced].map(|rate| {
+        let flags = if rate.ratio.is_none() { Flags::SYN } else { Flags::ACK };
+        let mut sent = segment(true, 10, 1, flags, Payload::EMPTY);
+        sent.options.ack_rate = Some(rate);
+        Frame::new(0, VIRTUAL_EPOCH, emit_ipv4(SERVER, MOBILE, 1, &sent))
+    });
+    write_pcapng(&file, &[Interface::raw_ip("server")], &frames);
+    let fields = ["-T", "fields", "-e", "tcp.options.tarr.rate"];
+    let Some(found) = tshark(&fields, &file) else { return };
+    assert_eq!(found.lines().map(str::trim).collect::<Vec<_>>(), ["9", "", ""]);
+    let sound = tshark(&["-Y", "tcp && !_ws.malformed"], &file).expect("it ran before");
+    assert_eq!(sound.lines().count(), 3);
 }
 
 #[test]

@@ -149,6 +149,18 @@ fn a_higher_class_leaves_first_and_each_class_in_order() {
 }
 
 #[test]
+fn acks_leave_first_and_make_room_for_themselves() {
+    let mut driver = driver(json!({ "limit": "3 packets", "discipline": "acks-first" }));
+    for is_ack in [false, false, true, false, true, false, true, true] {
+        driver.hand(Instant::START, TestPacket { is_ack, ..class(0, 10) });
+    }
+    driver.run();
+    // The first goes straight on. At the limit ACKs replace data, and neither data nor a fourth ACK find room.
+    assert_eq!(driver.who("queue_drop"), [2, 6, 4, 8]);
+    assert_eq!(ids(&driver), [1, 3, 5, 7]);
+}
+
+#[test]
 fn classes_are_served_by_turns_in_the_proportion_of_their_weights() {
     let mut driver = driver(json!({ "discipline": { "weighted-round-robin": { "weights": [1, 4] } } }));
     for packet in 0..100 {

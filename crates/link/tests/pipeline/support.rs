@@ -13,11 +13,12 @@ pub(crate) struct TestPacket {
     /// Flow, source and destination in one.
     pub(crate) who: u64,
     pub(crate) class: u8,
+    pub(crate) is_ack: bool,
 }
 
 impl TestPacket {
     pub(crate) const fn new(id: u64, size: u64) -> Self {
-        Self { id, size, damaged: false, ecn: Ecn::NotCapable, who: 0, class: 0 }
+        Self { id, size, damaged: false, ecn: Ecn::NotCapable, who: 0, class: 0, is_ack: false }
     }
 }
 
@@ -57,6 +58,10 @@ impl Packet for TestPacket {
 
     fn class(&self) -> u8 {
         self.class
+    }
+
+    fn is_ack(&self) -> bool {
+        self.is_ack
     }
 
     fn duplicate(&self) -> Option<Self> {
