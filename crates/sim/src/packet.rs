@@ -50,6 +50,14 @@ pub(crate) struct IpHeader {
     pub(crate) class: u8,
 }
 
+impl IpHeader {
+    /// That of a segment: one that is a dummy has the lowest class.
+    #[inline(always)]
+    pub(crate) fn for_segment(self, segment: &Segment) -> Self {
+        if segment.flags.contains(Flags::DUMMY) { Self { class: 0, ..self } } else { self }
+    }
+}
+
 /// Contents of a packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {

@@ -186,6 +186,8 @@ impl<R: Recorder> Engine<R> {
         }
         let mut packet = self.pool.take();
         let Egress { first_hop, header, .. } = connection.ends[end.side()].egress;
+        // Dummy segments and their ACKs have the lowest class (TCP Peach), whatever that of the flow is.
+        let header = header.for_segment(packet.0.segment());
         packet.0.address(id, size, first_hop, (end.peer(), header));
         packet.0.beyond = end.side() == Side::To && connection.beyond.is_some();
         if R::METERS {

@@ -39,6 +39,8 @@ pub enum Kind {
     ZeroWindowProbe,
     /// A keep-alive probe.
     KeepAlive,
+    /// A segment that only probes the capacity of the path (TCP Peach).
+    Dummy,
     /// A reset.
     Reset,
 }

@@ -174,6 +174,10 @@ impl Flags {
     /// the reserved bits; the document names none.
     pub const POLL: Self = Self(0x800);
 
+    /// The segment is a dummy, or the ACK of one (TCP Peach, Akyildiz, Morabito and Palazzo 2001): the second of the
+    /// reserved bits; the paper says that it is one of them.
+    pub const DUMMY: Self = Self(0x400);
+
     /// No flag at all.
     #[must_use]
     pub const fn empty() -> Self {
@@ -254,7 +258,7 @@ impl Ecn {
 impl fmt::Display for Flags {
     /// As tcpdump writes them: `S`, `F`, `R`, `P`, `.` for ACK, `U`, `E`, `W`, `e` for AE; and `Q` for a poll.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LETTERS: [(Flags, char); 10] = [
+        const LETTERS: [(Flags, char); 11] = [
             (Flags::SYN, 'S'),
             (Flags::FIN, 'F'),
             (Flags::RST, 'R'),
@@ -265,6 +269,7 @@ impl fmt::Display for Flags {
             (Flags::CWR, 'W'),
             (Flags::AE, 'e'),
             (Flags::POLL, 'Q'),
+            (Flags::DUMMY, 'D'),
         ];
         LETTERS
             .iter()

@@ -130,6 +130,7 @@ pub(super) fn kind_and_cause(kind: Kind) -> (&'static str, Option<&'static str>)
         Kind::WindowUpdate => ("window_update", None),
         Kind::ZeroWindowProbe => ("zero_window_probe", None),
         Kind::KeepAlive => ("keep_alive", None),
+        Kind::Dummy => ("dummy", None),
         Kind::Reset => ("reset", None),
     }
 }

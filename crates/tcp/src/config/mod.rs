@@ -133,6 +133,11 @@ impl Config {
         self.poll.build().is_on() || self.ack.build().traits().answers_polls
     }
 
+    /// Whether this end sends dummy segments, and answers those of a peer.
+    pub(crate) fn knows_dummies(&self) -> bool {
+        self.congestion.build().traits().sends_dummies
+    }
+
     /// The scheme of requests for a rate of ACKs that this end complies with.
     pub(crate) fn ack_scheme(&self) -> Option<wire::AckScheme> {
         self.ack.build().traits().complies

@@ -59,6 +59,7 @@ algorithms! {
     ledbat,
     ledbat_plus_plus,
     lp,
+    peach,
     byte_counting,
     limited_slow_start,
     packet_pair,
@@ -109,6 +110,18 @@ pub trait CongestionControl: std::fmt::Debug + Send {
 
     /// The deadline has passed. It must move: one that does not comes again after a tick of the clock.
     fn on_deadline(&mut self, _now: Instant) {}
+
+    /// The handshake is done, and both ends know dummy segments: the peer offers `advertised`, and `rtt` was measured.
+    /// Called after [`start`](CongestionControl::start), only where it [`sends_dummies`](Traits::sends_dummies).
+    fn start_dummies(&mut self, _now: Instant, _rtt: Option<Duration>, _advertised: Bytes) {}
+
+    /// Whether a dummy segment leaves now; it counts as sent.
+    fn take_dummy(&mut self) -> bool {
+        false
+    }
+
+    /// A dummy segment has arrived at the peer.
+    fn on_dummy_acked(&mut self) {}
 
     /// The model of the path, where the algorithm has one.
     fn path_model(&mut self) -> Option<&mut dyn PathModel> {
@@ -189,6 +202,8 @@ pub struct Traits {
     pub observes_deliveries: bool,
     /// Its window counts in recovery too: recovery adds nothing to it, takes nothing off, and sets no other.
     pub governs_recovery: bool,
+    /// It sends dummy segments, and so has to announce on the SYN that it answers them.
+    pub sends_dummies: bool,
     /// It sets a rate at which segments leave ([`PathModel::pace`]).
     pub paces: bool,
     /// It observes every ACK that counts marks ([`CongestionControl::on_mark`]) and decides how often they reduce the

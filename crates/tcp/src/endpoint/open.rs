@@ -30,7 +30,9 @@ impl Endpoint {
         let answers = self.state == State::SynReceived;
         let understood = if answers { self.agreed.polls } else { self.config.understands_polls() };
         let polls = if understood { Flags::POLL } else { Flags::empty() };
-        let flags = Flags::SYN.with(self.ecn_offer(answers)).with(polls);
+        let dummies = if answers { self.agreed.dummies } else { self.config.knows_dummies() };
+        let dummies = if dummies { Flags::DUMMY } else { Flags::empty() };
+        let flags = Flags::SYN.with(self.ecn_offer(answers)).with(polls).with(dummies);
         let mut segment = self.segment(self.send.iss(), flags, Payload::EMPTY);
         let clock = self.receive.timestamps(now);
         let unscaled = self.receive.offer_on_syn();
@@ -156,6 +158,9 @@ impl Endpoint {
         self.settle_requests(now);
         self.settle_marks(now);
         self.send.start(now, self.state.is_synchronised());
+        if self.agreed.dummies {
+            self.send.start_dummies(now);
+        }
         self.restart_keep_alive(now);
         self.events.push_back(Event::Connected);
         self.send.note(now, Decision::Established, "", self.send.una(), 0);

@@ -7,6 +7,7 @@ use super::{CloseReason, Endpoint, Event};
 use crate::receive_half::Reception;
 use crate::state::{Change, State};
 use crate::timers::Timer;
+use crate::{Kind, Transmit};
 
 impl Endpoint {
     /// Takes in a segment that is addressed to this connection.
@@ -37,6 +38,10 @@ impl Endpoint {
 
     /// The checks of RFC 9293 §3.10.7.4, for all other states.
     fn segment_arrives(&mut self, now: Instant, segment: &Segment) {
+        if self.agreed.dummies && segment.flags.contains(Flags::DUMMY) && !segment.flags.contains(Flags::SYN)
+        {
+            return self.on_dummy(now, segment);
+        }
         if self.lacks_timestamps(segment) {
             return;
         }
@@ -57,6 +62,21 @@ impl Endpoint {
         self.restart_keep_alive(now);
         if self.check_ack_field(now, segment) {
             self.process_text(now, segment);
+        }
+    }
+
+    /// A dummy segment is answered at once, and its data are not read; an ACK of one is reported to congestion control.
+    /// Of either the acknowledgment of data counts, if it is new.
+    fn on_dummy(&mut self, now: Instant, segment: &Segment) {
+        if !segment.payload.is_empty() {
+            let mut answer = self.segment(self.send.acceptable_seq(), Flags::DUMMY, Payload::EMPTY);
+            self.complete(now, &mut answer);
+            self.outbox.push_back(Transmit { segment: answer, kind: Kind::Ack });
+        } else if self.state.is_synchronised() {
+            self.send.on_dummy_acked(now);
+        }
+        if segment.ack.after(self.send.una()) {
+            self.check_ack_field(now, segment);
         }
     }
 

@@ -75,11 +75,22 @@ impl Endpoint {
         if let Some(departure) = self.send.poll(now, allowed, &mut self.timers) {
             return Some(self.depart(now, departure, out));
         }
+        if self.agreed.dummies && self.state.sends_data() && self.poll_dummy(now, out) {
+            return Some(Kind::Dummy);
+        }
         let ack = self.poll_ack(now, out);
         if ack.is_none() {
             self.send.watch_peer_window(now, allowed, &mut self.timers);
         }
         ack
+    }
+
+    /// Writes a dummy segment into `out`, if one leaves now.
+    fn poll_dummy(&mut self, now: Instant, out: &mut Segment) -> bool {
+        let Some((seq, payload)) = self.send.take_dummy() else { return false };
+        self.begin_segment(out, seq, Flags::DUMMY, payload);
+        self.complete(now, out);
+        true
     }
 
     /// Data that the state of the connection permits to send.

@@ -30,6 +30,8 @@ pub struct Agreed {
     pub polls: bool,
     /// The scheme by which both ends comply with requests for a rate of ACKs, if there is one.
     pub ack_scheme: Option<AckScheme>,
+    /// Whether both ends send dummy segments, and answer them.
+    pub dummies: bool,
     /// Whether we send such requests.
     pub requests_acks: bool,
 }
@@ -50,6 +52,7 @@ impl Agreed {
         ecn: EcnFeedback::Absent,
         polls: false,
         ack_scheme: None,
+        dummies: false,
         requests_acks: false,
     };
 
@@ -73,6 +76,7 @@ impl Agreed {
             ecn: agreed_feedback(config.plain.ecn, syn.flags),
             polls: config.understands_polls() && syn.flags.contains(Flags::POLL),
             ack_scheme,
+            dummies: config.knows_dummies() && syn.flags.contains(Flags::DUMMY),
             requests_acks,
         }
     }

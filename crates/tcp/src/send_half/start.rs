@@ -162,6 +162,24 @@ impl SendHalf {
         self.note(now, Decision::Fallback, reason, self.una, 0);
     }
 
+    /// Both ends know dummy segments.
+    pub(crate) fn start_dummies(&mut self, now: Instant) {
+        self.congestion.start_dummies(now, self.rto.srtt(), self.peer_window.size());
+    }
+
+    /// Whether a dummy segment leaves now. It has the data of the first segment of the stream, whose number is returned
+    /// with it.
+    pub(crate) fn take_dummy(&mut self) -> Option<(Seq, Payload)> {
+        let len = self.smss.0 as u32;
+        self.congestion.take_dummy().then(|| (self.iss + 1, Payload::Pattern { offset: 0, len }))
+    }
+
+    /// A dummy segment has arrived at the peer.
+    pub(crate) fn on_dummy_acked(&mut self, now: Instant) {
+        self.congestion.on_dummy_acked();
+        self.note(now, Decision::Ack, "of a dummy segment", self.una, 0);
+    }
+
     /// Whether a rate of ACKs is requested by an option.
     pub(crate) fn requests_acks(&self) -> bool {
         self.polls.requests()

@@ -175,6 +175,7 @@ fn agreed(endpoint: &Endpoint) -> Vec<String> {
         EcnFeedback::Accurate => Some("accecn".to_owned()),
     });
     names.extend(agreed.polls.then(|| "polls".to_owned()));
+    names.extend(agreed.dummies.then(|| "dummies".to_owned()));
     names.extend(agreed.ack_scheme.map(|scheme| match scheme {
         AckScheme::Tarr => "tarr".to_owned(),
         AckScheme::AckCc => "ackcc".to_owned(),

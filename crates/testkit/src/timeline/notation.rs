@@ -47,6 +47,8 @@ pub struct OptionList {
     pub ecn: bool,
     /// `polls`: in a handshake, the poll bit.
     pub polls: bool,
+    /// `dummies`: in a handshake, the bit of dummy segments.
+    pub dummies: bool,
     /// `ts 10:20`, `ts` for any, `no-ts` for none.
     pub timestamps: Stamp,
     /// `sack 1001:2001 3001:4001`.
@@ -207,6 +209,7 @@ impl OptionList {
                 "sackOK" => list.sack_permitted = true,
                 "ecn" => list.ecn = true,
                 "polls" => list.polls = true,
+                "dummies" => list.dummies = true,
                 "no-ts" => list.timestamps = Stamp::Absent,
                 "ts" if value.is_empty() => list.timestamps = Stamp::Any,
                 "ts" => list.timestamps = pair(value).map(|(value, echo)| Stamp::Exactly(value, echo))?,
@@ -216,7 +219,7 @@ impl OptionList {
                 "ackcc" => list.ack_rate = Some(ack_rate(AckScheme::AckCc, value)?),
                 _ => {
                     return Err(format!(
-                        "there is no option \"{name}\": mss, wscale, sackOK, ts, no-ts, sack, fo, tarr, ackcc, ecn, polls"
+                        "there is no option \"{name}\": mss, wscale, sackOK, ts, no-ts, sack, fo, tarr, ackcc, ecn, polls, dummies"
                     ));
                 }
             }
@@ -331,10 +334,11 @@ fn parse_flags(text: &str) -> Result<Flags, String> {
             'W' => Flags::CWR,
             'e' => Flags::AE,
             'Q' => Flags::POLL,
+            'D' => Flags::DUMMY,
             '-' => Flags::empty(),
             _ => {
                 return Err(format!(
-                    "\"{letter}\" is not a flag: S F R P . E W, e for AE, Q for a poll, or - for none"
+                    "\"{letter}\" is not a flag: S F R P . E W, e for AE, Q for a poll, D for a dummy, or - for none"
                 ));
             }
         };

@@ -279,7 +279,8 @@ impl Player {
 /// The flags by which the peer negotiates; `ecn` are those of RFC 3168 §6.1.1 on its segment.
 fn handshake_flags(options: &OptionList, ecn: wire::Flags) -> wire::Flags {
     let flags = if options.ecn { ecn } else { wire::Flags::empty() };
-    if options.polls { flags.with(wire::Flags::POLL) } else { flags }
+    let flags = if options.polls { flags.with(wire::Flags::POLL) } else { flags };
+    if options.dummies { flags.with(wire::Flags::DUMMY) } else { flags }
 }
 
 /// The options with the timestamp that echoes ours, if the script asks for timestamps and names none.
@@ -320,6 +321,7 @@ const fn kind_name(kind: Kind) -> &'static str {
         Kind::WindowUpdate => "window_update",
         Kind::ZeroWindowProbe => "zero_window_probe",
         Kind::KeepAlive => "keep_alive",
+        Kind::Dummy => "dummy",
         Kind::Reset => "reset",
     }
 }
