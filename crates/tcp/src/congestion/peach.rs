@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use units::text::Segments;
 use units::{Bytes, Duration, Instant};
 
-use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
+use super::window::{Alpha, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Traits};
 use registry::{Algorithm, Checked, ParameterError, refusal};
 
@@ -104,8 +104,7 @@ impl Peach {
     }
 
     fn reduce_ssthresh(&mut self, event: &CongestionEvent) {
-        let half = ReductionOf::default().kept(0.5, event);
-        self.window.reduce_ssthresh(half, SsthreshUnit::default());
+        self.window.reduce_ssthresh(event.in_use() / 2, SsthreshUnit::default());
     }
 }
 

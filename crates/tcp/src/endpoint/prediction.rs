@@ -22,7 +22,7 @@ impl Endpoint {
             && self.state == State::Established
             && self.send.expects_nothing(segment)
             && (!self.agreed.timestamps || self.receive.is_next_clock(segment.options.timestamps))
-            && self.agreed.ack_scheme.is_none()
+            && segment.options.ack_rate.is_none()
     }
 
     /// Takes in data that were predicted.
@@ -48,7 +48,7 @@ impl Endpoint {
             && segment.options.sack.is_empty()
             && (!self.agreed.timestamps || self.receive.is_next_clock(segment.options.timestamps))
             && !self.agreed.polls
-            && self.agreed.ack_scheme.is_none()
+            && !self.agreed.requests_acks
             && self.agreed.ecn == EcnFeedback::Absent
             && self.send.is_undisturbed()
     }

@@ -4,6 +4,7 @@ use registry::Entry;
 use serde_json::{Map, Value, json};
 use tcp::{Axis, Config, ConfigError};
 
+use super::transfer::beside_its_receiver;
 use super::{Case, CheckResult, ensure};
 
 /// A case for each algorithm of each axis, as the schema lists them with their keys.
@@ -29,7 +30,7 @@ fn of_axis(axis: &Axis, schema: &Value) -> Vec<Case> {
 fn refusals_help(axis: &str, id: &str, keys: &Value, takes_any: bool) -> CheckResult {
     let keys = keys.as_object().into_iter().flat_map(Map::keys);
     for (key, value) in keys.flat_map(|key| odd_values().map(move |odd| (key, odd))) {
-        let profile = json!({ axis: { id: { key: value } }, "timestamps": true });
+        let profile = beside_its_receiver(json!({ axis: { id: { key: value } }, "timestamps": true }));
         let Err(refusal) = Config::from_profile(&profile) else { continue };
         ensure(helps(&refusal) && shows(&refusal.message, &value), || format!("{key} = {value}: {refusal}"))?;
     }

@@ -19,6 +19,7 @@ pub(super) fn cases() -> Vec<Case> {
             // Timestamps are what some algorithms work on, and do not hurt the others.
             let base = json!({ "timestamps": true });
             let profile = overridden(&base, &nested(name, json!(id)));
+            let profile = beside_its_receiver(profile);
             let run = Box::new(move || carries_a_stream(&profile));
             cases.push(Case { name: format!("{name}/{id}/carries_a_stream_over_a_bad_pipe"), run });
         }
@@ -29,6 +30,18 @@ pub(super) fn cases() -> Vec<Case> {
         cases.push(Case { name: case, run });
     }
     cases
+}
+
+/// The profile with the receiver that a policy of polls needs which requests ACKs by an option: the one of its name.
+pub(super) fn beside_its_receiver(mut profile: Value) -> Value {
+    let poll = profile.get("poll").and_then(|poll| match poll {
+        Value::Object(choice) => choice.keys().next().cloned(),
+        choice => choice.as_str().map(str::to_owned),
+    });
+    if let Some(id) = poll.filter(|id| tcp::ack::ENTRIES.iter().any(|entry| entry.id == *id)) {
+        profile["ack"] = json!(id);
+    }
+    profile
 }
 
 fn carries_a_stream(profile: &Value) -> CheckResult {
