@@ -4,6 +4,7 @@
 //! open, the default cites another source.
 
 use link::ConfigError;
+use link::compression::Compression;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::{PacketsOrBytes, Probability};
@@ -38,6 +39,10 @@ pub struct Config {
     pub users_per_tti: u32,
     /// Transmission time interval. 2 ms for HSDPA (3GPP TS 25.308 §5.1).
     pub tti: Duration,
+    /// Compression of headers, before a packet waits for its user; each user has a compressor. Default: packets are
+    /// sent as they come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Compression>,
     /// Motion and handover of users. Default: users do not move, as in Landström 2008 §7.5.1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mobility: Option<MobilityConfig>,
@@ -232,6 +237,7 @@ impl Default for Config {
             scheduler: SchedulerChoice::MaxRate(max_rate::Parameters {}),
             users_per_tti: 4,
             tti: Duration::from_millis(2),
+            compression: None,
             mobility: None,
         }
     }
@@ -298,6 +304,8 @@ impl Config {
         if self.tti.is_zero() {
             return refuse("tti", "a TTI must be longer than 0 s", "write one like \"2 ms\"");
         }
+        let compression = self.compression.as_ref().map_or(Ok(()), Compression::check);
+        compression.map_err(|error| error.below("compression"))?;
         self.mobility.as_ref().map_or(Ok(()), MobilityConfig::check).map_err(|error| error.below("mobility"))
     }
 

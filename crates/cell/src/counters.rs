@@ -1,5 +1,6 @@
 //! Counters of a cell.
 
+use link::WireCounters;
 use units::{Bytes, Duration};
 
 /// Sums of one user.
@@ -17,6 +18,8 @@ pub struct UserCounters {
     pub expired: u64,
     /// Packets dropped because the queue was at its limit.
     pub overflowed: u64,
+    /// Headers on the channel, if they are compressed.
+    pub wire: WireCounters,
     /// Packets dropped as it was handed over.
     pub handover_drops: u64,
     /// Number of handovers to another sector.

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use link::compression::CompressedPacket;
 use units::{Bytes, Duration, Instant};
 
 /// A user's queue.
@@ -21,7 +22,8 @@ pub(crate) struct UserQueue<P> {
 pub(crate) struct Waiting<P> {
     pub packet: P,
     pub arrived: Instant,
-    pub size: Bytes,
+    /// Its headers on the channel, if they are compressed.
+    pub compressed: Option<Box<CompressedPacket>>,
     /// Bytes that have not got through yet.
     pub left: Bytes,
     /// Blocks that carried any of it, repetitions counted.
@@ -33,12 +35,18 @@ impl<P> UserQueue<P> {
         Self { waiting: VecDeque::new(), bytes: Bytes::ZERO, oldest: Instant::START }
     }
 
-    pub(crate) fn push(&mut self, now: Instant, packet: P, size: Bytes) {
+    pub(crate) fn push(
+        &mut self,
+        now: Instant,
+        packet: P,
+        size: Bytes,
+        compressed: Option<Box<CompressedPacket>>,
+    ) {
         self.bytes += size;
         if self.waiting.is_empty() {
             self.oldest = now;
         }
-        self.waiting.push_back(Waiting { packet, arrived: now, size, left: size, blocks: 0 });
+        self.waiting.push_back(Waiting { packet, arrived: now, compressed, left: size, blocks: 0 });
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -102,7 +110,7 @@ mod tests {
     fn queue() -> UserQueue<char> {
         let mut queue = UserQueue::new();
         for (at, packet, size) in [(0, 'a', 100), (5, 'b', 50), (9, 'c', 400)] {
-            queue.push(Instant::START + Duration::from_millis(at), packet, Bytes(size));
+            queue.push(Instant::START + Duration::from_millis(at), packet, Bytes(size), None);
         }
         queue
     }

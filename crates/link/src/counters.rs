@@ -2,6 +2,8 @@
 
 use units::Bytes;
 
+use crate::compression::HeaderKind;
+
 /// Totals since the start. A packet that came in, or a copy that was made, is out, dropped (one of the
 /// three kinds) or inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +21,7 @@ pub struct Counters {
     /// Marked by the input queue as having met congestion (ECN).
     pub marked: u64,
     /// Lost beyond the input queue: by an error, a script, an outage, the link layer's limit, its age, a reset, a
-    /// handover.
+    /// handover, or a decompressor out of step.
     pub error_drops: u64,
     /// Dropped by the output dropper.
     pub dropper_drops: u64,
@@ -32,6 +34,52 @@ pub struct Counters {
     pub duplicates: u64,
     /// The most packets that ever waited in the input queue.
     pub queue_max: u64,
+    /// Headers and octets on the wire, where the link compresses headers or stuffs octets.
+    pub wire: WireCounters,
+}
+
+/// Totals of what a link with compression or stuffing sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WireCounters {
+    /// Packets with compressed headers.
+    pub compressed: u64,
+    /// Packets with all fields of their headers, or all that change, to set the decompressor's state.
+    pub refreshes: u64,
+    /// Packets with headers that the compressor does not touch.
+    pub plain: u64,
+    /// Packets that the decompressor discarded, because it was out of step; among the `error_drops`.
+    pub decompressor_drops: u64,
+    /// Octets that stuffing added.
+    pub escaped: u64,
+    /// Bytes sent, with framing, compressed headers and stuffing.
+    pub bytes: Bytes,
+    /// Bytes of headers among them.
+    pub headers: Bytes,
+    /// Bytes that the decompressor sent back.
+    pub feedback: Bytes,
+}
+
+impl WireCounters {
+    /// Counts a packet by the form of its headers.
+    pub const fn count(&mut self, headers: HeaderKind) {
+        match headers {
+            HeaderKind::Plain => self.plain += 1,
+            HeaderKind::Full | HeaderKind::Dynamic => self.refreshes += 1,
+            HeaderKind::Compressed => self.compressed += 1,
+        }
+    }
+
+    /// Adds the totals of another link.
+    pub fn add(&mut self, more: &Self) {
+        self.compressed += more.compressed;
+        self.refreshes += more.refreshes;
+        self.plain += more.plain;
+        self.decompressor_drops += more.decompressor_drops;
+        self.escaped += more.escaped;
+        self.bytes += more.bytes;
+        self.headers += more.headers;
+        self.feedback += more.feedback;
+    }
 }
 
 impl Counters {

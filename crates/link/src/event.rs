@@ -2,6 +2,8 @@
 
 use units::{Bytes, Duration, Instant, PacketId};
 
+use crate::compression::HeaderKind;
+
 /// Sees every event of a link, in order of time; `()` sees nothing and costs nothing.
 ///
 /// A link works out what happened inside it when it is next called, so `now` may be earlier than
@@ -48,6 +50,13 @@ pub enum Event {
         left: u32,
         /// Their bytes, framing included.
         left_bytes: Bytes,
+    },
+    /// Its headers were compressed, or its octets stuffed: it takes up other room from here on.
+    Encoded {
+        /// Its size on the wire, framing included.
+        bytes: Bytes,
+        /// The form of its headers.
+        headers: HeaderKind,
     },
     /// Its ECN field was set to "congestion experienced" by the input queue.
     Marked {
@@ -100,6 +109,7 @@ impl Event {
             Self::Queued { .. } => "queued",
             Self::QueueDropped { .. } => "queue_drop",
             Self::LeftQueue { .. } => "left_queue",
+            Self::Encoded { .. } => "encoded",
             Self::Marked { .. } => "marked",
             Self::TransmissionStarted => "transmission_started",
             Self::TransmissionEnded => "transmission_ended",
@@ -190,6 +200,11 @@ pub enum ErrorCause {
     Reset,
     /// A handover lost the link's packets.
     Handover,
+    /// The decompressor of headers was out of step and restored a wrong one.
+    Decompressor {
+        /// The packet whose loss put it out of step.
+        since: PacketId,
+    },
 }
 
 impl ErrorCause {
@@ -204,6 +219,16 @@ impl ErrorCause {
             Self::Expired => "expired",
             Self::Reset => "reset",
             Self::Handover => "handover",
+            Self::Decompressor { .. } => "decompressor",
+        }
+    }
+
+    /// The packet whose loss is the cause of this one, if another's is.
+    #[must_use]
+    pub const fn since(self) -> Option<PacketId> {
+        match self {
+            Self::Decompressor { since } => Some(since),
+            _ => None,
         }
     }
 }

@@ -127,5 +127,6 @@ fn add(total: &mut Counters, more: &Counters) {
     total.corrupted += more.corrupted;
     total.delayed += more.delayed;
     total.duplicates += more.duplicates;
+    total.wire.add(&more.wire);
     total.queue_max = total.queue_max.max(more.queue_max);
 }

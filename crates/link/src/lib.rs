@@ -12,6 +12,7 @@
 //! This crate reads no clock and no file, and of a packet only the header fields of [`Packet`], never the payload.
 
 pub mod capacity;
+pub mod compression;
 pub mod config;
 mod counters;
 pub mod distribution;
@@ -28,10 +29,11 @@ mod random;
 mod registries;
 mod serde_default;
 mod store;
+pub mod stuffing;
 mod transmission_time;
 
 pub use config::Config;
-pub use counters::Counters;
+pub use counters::{Counters, WireCounters};
 pub use distribution::Distribution;
 pub use error::ConfigError;
 pub use event::{DelayCause, DropRule, ErrorCause, Event, Observer, StopReason};

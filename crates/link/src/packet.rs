@@ -58,6 +58,10 @@ pub trait Packet: Sized {
         None
     }
 
+    /// Appends the bytes of its headers, of IP and of the transport, with RTP's if it has one. Compression of headers
+    /// and octet stuffing read them; a packet without stays as it is.
+    fn headers(&self, _bytes: &mut Vec<u8>) {}
+
     /// A copy of it, if the link may make one.
     fn duplicate(&self) -> Option<Self> {
         None

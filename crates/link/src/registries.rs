@@ -1,6 +1,6 @@
 //! All registries of this crate, as lists and forms show them.
 
-use crate::{capacity, distribution, error_model, queue};
+use crate::{capacity, compression, distribution, error_model, queue};
 use registry::Entry;
 
 /// One registry.
@@ -18,7 +18,7 @@ pub struct Registry {
 
 /// Every registry.
 #[must_use]
-pub const fn registries() -> [Registry; 4] {
+pub const fn registries() -> [Registry; 5] {
     [
         Registry {
             name: "queues",
@@ -37,6 +37,12 @@ pub const fn registries() -> [Registry; 4] {
             key: "capacity",
             summary: "how the rate of transmission varies in time",
             entries: capacity::ENTRIES,
+        },
+        Registry {
+            name: "compressions",
+            key: "compression",
+            summary: "how packets' headers are compressed",
+            entries: compression::ENTRIES,
         },
         Registry {
             name: "distributions",

@@ -134,3 +134,22 @@ fn a_flow_between_a_kernel_and_a_simulated_host_is_refused() {
     let (_, unknown) = said("[[links]]", "[live]\nsimulated = [\"coller-*\"]\n[[links]]");
     assert!(unknown.contains("no host is called like"), "{unknown}");
 }
+
+#[test]
+fn headers_are_not_compressed_twice() {
+    let compressed =
+        |headers: &str| format!("workload = {{ voip = {{ budget = \"80 ms\", headers = \"{headers}\" }} }}");
+    let workload = "workload = { voip = { budget = \"80 ms\" } }";
+    let cell = "cell = { scheduler = \"max-rate\" }";
+    let rohc = "cell = { scheduler = \"max-rate\", compression = { rohc = {} } }";
+    let text = |cell_text: &str, headers: &str| {
+        GOOD.replacen(cell, cell_text, 1).replacen(workload, &compressed(headers), 1)
+    };
+    assert!(read(&text(cell, "compressed"), &[]).is_ok() && read(&text(rohc, "full"), &[]).is_ok());
+    let error = read(&text(rohc, "compressed"), &[]).expect_err("they would be compressed twice");
+    assert_eq!((error.line(), &*error.key), (Some(22), "flows.call.workload.voip.headers"));
+    assert!(error.message.contains("the link \"radio-1\" compresses them as well"), "{}", error.message);
+    // On the way back nothing is compressed.
+    let up = GOOD.replacen("up = {}\ncell", "up = { compression = { vj = {} } }\ncell", 1);
+    assert!(read(&up.replacen(workload, &compressed("compressed"), 1), &[]).is_ok());
+}

@@ -94,7 +94,9 @@ impl<R: Recorder> Observer<PacketBox> for CellObserver<'_, R> {
     #[inline]
     fn on_event(&mut self, now: Instant, packet: &PacketBox, event: Event) {
         // An event that has no reader needs no look for the direction.
-        if !(R::METERS || matches!(event, Event::QueueDropped { .. } | Event::Delayed { .. })) {
+        let is_read =
+            matches!(event, Event::QueueDropped { .. } | Event::ErrorDropped { .. } | Event::Delayed { .. });
+        if !(R::METERS || is_read) {
             return;
         }
         let Hop::Cell(user) = self.routes.at(packet.0.next_hop.before()) else { return };

@@ -95,7 +95,9 @@ impl Cells {
             packets_out: counters.packets_out,
             bytes_out: counters.bytes_out,
             queue_drops: counters.expired + counters.overflowed + counters.handover_drops,
+            error_drops: counters.wire.decompressor_drops,
             queue_max: counters.queue_max,
+            wire: counters.wire,
             ..link::Counters::default()
         };
         Some((as_link, channel.tti() * counters.blocks))

@@ -4,7 +4,7 @@
 //! is over and the flow opens another, the new one takes the place.
 
 use tcp::{Endpoint, Kind, Transmit};
-use trace::ledger::{Diagnosis, Ledger, Retransmission};
+use trace::ledger::{Diagnosis, DropCause, Ledger, Retransmission};
 use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
 use wire::{Payload, Segment};
 use workload::{SocketCall, SocketId};
@@ -395,14 +395,14 @@ impl Connection {
         id: PacketId,
         segment: &Segment,
         (to, beyond): (Side, bool),
-        rule: &'static str,
+        cause: impl Into<DropCause>,
     ) {
         if !self.owns(id) {
             return;
         }
         let ledger = self.ledger_beyond(beyond);
         match to {
-            Side::To => ledger.on_drop(id, segment.seq_range(), at, rule),
+            Side::To => ledger.on_drop(id, segment.seq_range(), at, cause),
             Side::From if segment.flags.contains(wire::Flags::ACK) => ledger.on_ack_drop(at, segment.ack),
             Side::From => {}
         }

@@ -16,12 +16,26 @@ pub(crate) struct Datagram {
     pub(crate) number: u64,
     /// Time of transmission.
     pub(crate) sent: Instant,
+    /// Its header of RTP, if it has one.
+    pub(crate) rtp: Option<Rtp>,
+}
+
+/// Fields of an RTP header (RFC 3550 §5.1) that change from packet to packet, besides the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rtp {
+    /// The number of samples, 8000 a second, since the first packet.
+    pub(crate) timestamp: u32,
+    /// Whether it is the first after a silence (RFC 3551 §4.1).
+    pub(crate) marker: bool,
 }
 
 /// The fates of a flow's datagrams.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     budget: Option<Duration>,
+    /// Time from one packet of RTP to the next.
+    rtp: Option<Duration>,
+    last_sent: Option<Instant>,
     /// The fate of each datagram from `first` on; all before have arrived or are lost.
     fates: VecDeque<Fate>,
     first: u64,
@@ -61,9 +75,12 @@ impl Totals {
 }
 
 impl Datagrams {
-    pub(crate) fn new(budget: Option<Duration>) -> Self {
+    /// `rtp` is the time from one packet to the next, if they have headers of RTP.
+    pub(crate) fn new(budget: Option<Duration>, rtp: Option<Duration>) -> Self {
         Self {
             budget,
+            rtp,
+            last_sent: None,
             fates: VecDeque::new(),
             first: 0,
             feedback: 0,
@@ -89,14 +106,16 @@ impl Datagrams {
         let number = self.first + self.fates.len() as u64;
         self.fates.push_back(Fate::UnderWay(1));
         self.sent.add(size);
-        self.span[0].get_or_insert(now);
-        Datagram { by: Side::From, number, sent: now }
+        let first = *self.span[0].get_or_insert(now);
+        let last = self.last_sent.replace(now);
+        let rtp = self.rtp.map(|gap| rtp_header(gap, [first, now], last));
+        Datagram { by: Side::From, number, sent: now, rtp }
     }
 
     const fn send_feedback(&mut self, now: Instant) -> Datagram {
         let number = self.feedback;
         self.feedback += 1;
-        Datagram { by: Side::To, number, sent: now }
+        Datagram { by: Side::To, number, sent: now, rtp: None }
     }
 
     /// A datagram has arrived. Returns its one-way delay, or nothing for a copy of an earlier arrival.
@@ -173,6 +192,19 @@ impl Datagrams {
     }
 }
 
+/// The header of the packet that is sent at the second time, the first of its flow having been sent at the first. The
+/// codec's clock goes on in silence: timestamps are whole numbers of frames.
+fn rtp_header(gap: Duration, [first, now]: [Instant; 2], last: Option<Instant>) -> Rtp {
+    let frames = ((now - first).as_nanos() + gap.as_nanos() / 2) / gap.as_nanos();
+    let samples = gap.as_nanos() / (NANOS_PER_SEC / SAMPLES_PER_SEC);
+    let marker = last.is_none_or(|last| now - last > gap + gap / 2);
+    Rtp { timestamp: (frames * samples) as u32, marker }
+}
+
+const NANOS_PER_SEC: u64 = 1_000_000_000;
+/// The clock of speech (RFC 3551 §4.5).
+const SAMPLES_PER_SEC: u64 = 8000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +217,7 @@ mod tests {
 
     #[test]
     fn late_lost_and_doubled_datagrams_are_told_apart() {
-        let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)));
+        let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)), None);
         let sent: Vec<Datagram> = (0..4).map(|n| datagrams.send(at(20 * n), Side::From, SIZE)).collect();
         datagrams.on_received(at(30), sent[0], SIZE);
         assert_eq!(datagrams.on_received(at(31), sent[0], SIZE), None);
@@ -199,7 +231,7 @@ mod tests {
 
     #[test]
     fn datagrams_that_are_lost_or_late_one_after_the_other_are_one_burst() {
-        let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)));
+        let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)), None);
         let sent: Vec<Datagram> = (0..7).map(|n| datagrams.send(at(20 * n), Side::From, SIZE)).collect();
         [2, 0].into_iter().for_each(|number| datagrams.on_lost(sent[number]));
         datagrams.on_received(at(100), sent[1], SIZE);
@@ -213,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_datagram_is_lost_with_the_last_of_its_copies_and_not_before() {
-        let mut datagrams = Datagrams::new(None);
+        let mut datagrams = Datagrams::new(None, None);
         let [first, second] = [0, 20].map(|ms| datagrams.send(at(ms), Side::From, SIZE));
         [first, second].into_iter().for_each(|datagram| datagrams.on_copied(datagram));
         datagrams.on_lost(first);
@@ -223,5 +255,14 @@ mod tests {
         datagrams.on_lost(second);
         assert_eq!((datagrams.lost, datagrams.outstanding()), (1, 0));
         assert_eq!(datagrams.on_received(at(60), second, SIZE), None);
+    }
+
+    #[test]
+    fn timestamps_of_rtp_count_samples_and_the_first_packet_after_a_silence_is_marked() {
+        let mut datagrams = Datagrams::new(None, Some(Duration::from_millis(20)));
+        let sent = [0, 20, 40, 1_047, 1_067].map(|ms| datagrams.send(at(ms), Side::From, SIZE).rtp);
+        let headers = sent.map(|rtp| rtp.map(|rtp| (rtp.timestamp, rtp.marker)));
+        let expected = [(0, true), (160, false), (320, false), (52 * 160, true), (53 * 160, false)];
+        assert_eq!(headers, expected.map(Some));
     }
 }

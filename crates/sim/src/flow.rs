@@ -86,7 +86,7 @@ impl Flow {
             free: VecDeque::from([place]),
             opened: 0,
             transfers: Vec::new(),
-            datagrams: Datagrams::new(service.budget),
+            datagrams: Datagrams::new(service.budget, service.rtp),
             one_way: OneWayDelays::default(),
             totals: Totals::default(),
         }

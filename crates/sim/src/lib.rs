@@ -63,6 +63,6 @@ pub use spec::{
     RecordSpec, Spec, WindowSpec,
 };
 pub use stop::RunError;
-pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, ProxySummary, Summary};
+pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, ProxySummary, Summary, WireSummary};
 pub use workload::{Amount, ObservedRecord, Workload};
 pub use world::World;

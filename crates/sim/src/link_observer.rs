@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use link::{Event, Observer};
+use trace::ledger::DropCause;
 use units::{Duration, Instant};
 use wire::offload::RawPacket;
 
@@ -39,7 +40,9 @@ impl<R: Recorder> Observer<PacketBox> for LinkObserver<'_, R> {
         }
         match event {
             Event::QueueDropped { rule, .. } => self.on_drop(now, packet, rule.id()),
-            Event::ErrorDropped { cause } => self.on_drop(now, packet, cause.id()),
+            Event::ErrorDropped { cause } => {
+                self.on_drop(now, packet, DropCause { rule: cause.id(), since: cause.since() });
+            }
             Event::DropperDropped => self.on_drop(now, packet, event.id()),
             Event::Duplicated => self.on_duplicated(packet),
             Event::Delayed { by, cause } => self.on_delay(now, packet, by, cause.id()),
@@ -50,14 +53,14 @@ impl<R: Recorder> Observer<PacketBox> for LinkObserver<'_, R> {
 
 impl<R> LinkObserver<'_, R> {
     #[cold]
-    pub(crate) fn on_drop(&mut self, now: Instant, packet: &Packet, rule: &'static str) {
-        let end = packet.destination;
+    pub(crate) fn on_drop(&mut self, now: Instant, packet: &Packet, cause: impl Into<DropCause>) {
+        let (end, cause) = (packet.destination, cause.into());
         match &packet.body {
             // The packet that it was made of is still under way.
             Body::Segment(_) if packet.copy => {}
             Body::Segment(sent) => {
                 let leg = (end.side(), packet.beyond);
-                self.connections[end.connection()].on_lost(now, packet.id, &sent.segment, leg, rule);
+                self.connections[end.connection()].on_lost(now, packet.id, &sent.segment, leg, cause);
             }
             Body::Datagram(datagram) => {
                 let flow = self.connections[end.connection()].flow;
@@ -65,7 +68,7 @@ impl<R> LinkObserver<'_, R> {
                 // The flow may have waited for this datagram alone.
                 self.pending.push_back(Pending::Conclusion(flow));
             }
-            Body::Raw(bytes) => self.report(now, packet, bytes, ExternalFate::Lost { rule }),
+            Body::Raw(bytes) => self.report(now, packet, bytes, ExternalFate::Lost { rule: cause.rule }),
         }
     }
 

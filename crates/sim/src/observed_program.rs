@@ -35,17 +35,17 @@ impl ObservedFlow {
 
 /// The fates and delays of the datagrams of a log.
 fn count(log: &ProgramLog, budget: Option<Duration>) -> (Datagrams, OneWayDelays) {
-    let (mut datagrams, mut delays) = (Datagrams::new(budget), OneWayDelays::default());
+    let (mut datagrams, mut delays) = (Datagrams::new(budget, None), OneWayDelays::default());
     for (at, size) in log.sent() {
         datagrams.send(*at, Side::From, *size);
     }
     for number in log.refused() {
-        datagrams.on_lost(Datagram { by: Side::From, number: *number, sent: Instant::START });
+        datagrams.on_lost(Datagram { by: Side::From, number: *number, sent: Instant::START, rtp: None });
     }
     for (at, number, size) in log.arrived() {
         let sent = usize::try_from(*number).ok().and_then(|number| log.sent().get(number));
         let Some((sent, _)) = sent else { continue };
-        let datagram = Datagram { by: Side::From, number: *number, sent: *sent };
+        let datagram = Datagram { by: Side::From, number: *number, sent: *sent, rtp: None };
         datagrams.on_received(*at, datagram, *size).into_iter().for_each(|delay| delays.add(delay));
     }
     (datagrams, delays)
@@ -100,6 +100,8 @@ mod tests {
             feedback: false,
             opener: Side::From,
             multiplexing: None,
+            rtp: None,
+            compressed: false,
             voice: None,
             playback: None,
         };
@@ -123,6 +125,8 @@ mod tests {
             feedback: false,
             opener: Side::From,
             multiplexing: None,
+            rtp: None,
+            compressed: false,
             voice: None,
             playback: None,
         };

@@ -11,7 +11,7 @@ use crate::measure::{LinkMeasures, LinkReading, Reading, Sample, WindowResult};
 use crate::record::{self, Recorder, Records};
 use crate::spec::{NodeKind, Spec};
 use crate::stop::Stop;
-use crate::summary::{Clock, FlowSummary, LinkSummary, Summary};
+use crate::summary::{Clock, FlowSummary, LinkSummary, Summary, WireSummary};
 
 /// The results of a run.
 #[derive(Clone, Debug)]
@@ -139,8 +139,23 @@ fn link_summary(name: &str, direction: &str, reading: &LinkReading) -> LinkSumma
         dropper_drops: counters.dropper_drops,
         oversize_drops: reading.oversize_drops,
         packets_inside: counters.inside(),
+        wire: wire_summary(&counters.wire),
         ..LinkSummary::default()
     }
+}
+
+fn wire_summary(wire: &link::WireCounters) -> Option<WireSummary> {
+    let summary = WireSummary {
+        compressed: wire.compressed,
+        refreshes: wire.refreshes,
+        plain: wire.plain,
+        decompressor_drops: wire.decompressor_drops,
+        escaped_bytes: wire.escaped,
+        wire_bytes: wire.bytes.0,
+        header_bytes: wire.headers.0,
+        feedback_bytes: wire.feedback.0,
+    };
+    (summary != WireSummary::default()).then_some(summary)
 }
 
 fn whole_run(last: &Reading, direction: DirectionId) -> LinkMeasures {

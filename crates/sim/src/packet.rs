@@ -1,10 +1,13 @@
 //! Packets, as links pass them on.
 
+use std::net::Ipv4Addr;
+
 use link::{Ecn, PureAck};
 use tcp::{Kind, Transmit};
 use units::{Bytes, Instant, PacketId};
+use wire::ip::Protocol;
 use wire::offload::RawPacket;
-use wire::{Flags, Segment, ip};
+use wire::{Flags, Payload, Segment, ip, udp};
 
 use crate::datagrams::Datagram;
 use crate::ids::{EndpointId, Id, NodeId};
@@ -249,6 +252,22 @@ impl link::Packet for PacketBox {
         is_pure.then(|| PureAck { number: segment.ack.0, flags: segment.flags.bits() })
     }
 
+    /// As a capture has them, but for the addresses, which are those of the nodes' numbers.
+    fn headers(&self, bytes: &mut Vec<u8>) {
+        let packet = &*self.0;
+        match &packet.body {
+            Body::Segment(sent) => {
+                let whole = wire::emit_ipv4_behind(packet.ip_header(Protocol::TCP), &sent.segment);
+                bytes.extend_from_slice(&whole[..headers_len(&whole)]);
+            }
+            Body::Datagram(datagram) => packet.datagram_headers(datagram, bytes),
+            Body::Raw(raw) => {
+                let whole = raw.to_headers();
+                bytes.extend_from_slice(&whole[..headers_len(&whole)]);
+            }
+        }
+    }
+
     fn duplicate(&self) -> Option<Self> {
         Some(Self(Box::new(Packet { copy: true, ..Packet::clone(&self.0) })))
     }
@@ -259,6 +278,44 @@ fn is_ack(segment: &Segment) -> bool {
     segment.payload.is_empty()
         && segment.flags.contains(Flags::ACK)
         && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST))
+}
+
+impl Packet {
+    fn ip_header(&self, protocol: Protocol) -> ip::v4::Header {
+        let address = |node: NodeId| Ipv4Addr::from(NETWORK + node.index() as u32 + 1);
+        let [source, destination] = [self.header.source, self.header.destination].map(address);
+        let header = ip::v4::Header::new(source, destination, protocol, self.id.number() as u16);
+        ip::v4::Header { traffic_class: self.header.class << ip::v4::PRECEDENCE_SHIFT, ..header }
+    }
+
+    /// The headers of a datagram, with RTP's if it has one. One that is shorter than IP's and UDP's has none: what it
+    /// has was compressed elsewhere.
+    fn datagram_headers(&self, datagram: &Datagram, bytes: &mut Vec<u8>) {
+        let Some(len) = self.size.checked_sub(IPV4_HEADER_LEN + UDP_HEADER_LEN) else { return };
+        let payload = Payload::Pattern { offset: 0, len };
+        let udp = udp::Datagram { source_port: RTP_PORT, destination_port: RTP_PORT, payload };
+        bytes.extend(wire::emit_udp_ipv4_behind(self.ip_header(Protocol::UDP), &udp));
+        bytes.truncate(if datagram.rtp.is_some() { RTP_HEADER.end } else { RTP_HEADER.start });
+        if let Some((rtp, header)) = datagram.rtp.zip(bytes.get_mut(RTP_HEADER)) {
+            header[0] = RTP_VERSION;
+            header[1] = u8::from(rtp.marker) << 7 | RTP_PAYLOAD_TYPE;
+            header[2..4].copy_from_slice(&(datagram.number as u16).to_be_bytes());
+            header[4..8].copy_from_slice(&rtp.timestamp.to_be_bytes());
+            header[8..].copy_from_slice(&(self.destination.index() as u32).to_be_bytes());
+        }
+    }
+}
+
+/// Length of the headers at the beginning of an IPv4 packet with TCP or UDP; nothing of any other is a header here.
+fn headers_len(bytes: &[u8]) -> usize {
+    let Ok(ip::Decoded { header: ip::Header::V4(header), payload, .. }) = ip::decode(bytes) else { return 0 };
+    let transport = payload.start;
+    let len = match header.protocol {
+        Protocol::TCP => 4 * usize::from(bytes.get(transport + TCP_OFFSET).map_or(0, |byte| byte >> 4)),
+        Protocol::UDP => UDP_HEADER_LEN as usize,
+        _ => return 0,
+    };
+    bytes.len().min(transport + len)
 }
 
 /// Differentiated services code point and ECN, as the sender wrote them.
@@ -280,6 +337,24 @@ fn five_tuple_hash(bytes: &[u8]) -> u64 {
 /// The IPv4 header without options (RFC 791 §3.1).
 pub(crate) const IPV4_HEADER_LEN: u32 = 20;
 
+/// The UDP header (RFC 768).
+const UDP_HEADER_LEN: u32 = 8;
+
+/// Where the header of TCP has its length (RFC 9293 §3.1).
+const TCP_OFFSET: usize = 12;
+
+/// The header of RTP after those of IPv4 and UDP (RFC 3550 §5.1).
+const RTP_HEADER: std::ops::Range<usize> = 28..40;
+/// Version 2, without padding, extension and sources.
+const RTP_VERSION: u8 = 0x80;
+/// The first of the payload types without a meaning of their own (RFC 3551 §6).
+const RTP_PAYLOAD_TYPE: u8 = 96;
+/// RFC 3551 §8: RTP's registered port.
+const RTP_PORT: u16 = 5004;
+
+/// 10.0.0.0/8 (RFC 1918).
+const NETWORK: u32 = 0x0a00_0000;
+
 /// The rule that drops a packet longer than the MTU, as tables and verdicts name it.
 pub(crate) const OVERSIZE: &str = "mtu";
 /// The rule that drops a packet damaged on the way: the receiver's checksum.
@@ -294,11 +369,9 @@ const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use link::Packet as _;
     use units::Seq;
-    use wire::{Options, Payload};
+    use wire::Options;
 
     use super::*;
 

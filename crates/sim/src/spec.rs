@@ -213,6 +213,14 @@ impl Spec {
         &self.links[link.index()]
     }
 
+    /// Whether any packet takes up another number of bytes on a wire than its own and the link's framing.
+    #[must_use]
+    pub fn has_other_sizes_on_wire(&self) -> bool {
+        let differs = |config: &link::Config| config.compression.is_some() || config.stuffing.is_some();
+        let links = self.links.iter().any(|link| differs(&link.down) || differs(&link.up));
+        links || self.cells.iter().any(|cell| cell.config.compression.is_some())
+    }
+
     /// The specification in which a link of a node ends at a node of its own; and that node.
     #[must_use]
     pub fn with_link_apart(&self, node: NodeId, link: LinkId) -> (Self, NodeId) {

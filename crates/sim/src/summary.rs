@@ -125,6 +125,27 @@ pub struct MilestoneSummary {
     pub retransmissions: u64,
 }
 
+/// What one direction of a link with compression or stuffing sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WireSummary {
+    /// Packets with compressed headers.
+    pub compressed: u64,
+    /// Packets with all fields of their headers, or all that change.
+    pub refreshes: u64,
+    /// Packets with headers as they came.
+    pub plain: u64,
+    /// Packets that the decompressor discarded; among the `error_drops`.
+    pub decompressor_drops: u64,
+    /// Octets that stuffing added.
+    pub escaped_bytes: u64,
+    /// Bytes sent, with framing, compressed headers and stuffing.
+    pub wire_bytes: u64,
+    /// Bytes of headers among them.
+    pub header_bytes: u64,
+    /// Bytes that the decompressor sent back.
+    pub feedback_bytes: u64,
+}
+
 /// The results of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
@@ -149,6 +170,9 @@ pub struct LinkSummary {
     pub oversize_drops: u64,
     /// Packets still on the link when the run ended.
     pub packets_inside: u64,
+    /// Headers and octets on the wire, where the link compresses headers or stuffs octets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireSummary>,
     /// Measures of the whole run.
     #[serde(flatten)]
     pub measures: LinkMeasures,

@@ -73,6 +73,7 @@ impl<P: Packet> super::User<P> {
     fn drop_all(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         while let Some(dropped) = self.queue.pop() {
             self.counters.handover_drops += 1;
+            self.on_lost(&dropped);
             let event = Event::QueueDropped {
                 rule: DropRule::named("handover"),
                 behind: self.queue.len() as u32,

@@ -151,7 +151,8 @@ impl<P: Packet> Cell<P> {
             self.sectors[receiver.sector.index()].backlogged.push(user);
         }
         receiver.history.on_arrival(now, flow);
-        receiver.queue.push(now, packet, size);
+        let (size, compressed) = receiver.compress(now, &packet, observer);
+        receiver.queue.push(now, packet, size, compressed);
         receiver.counters.queue_max = receiver.counters.queue_max.max(u64::from(behind) + 1);
         self.next.get_or_insert(boundary_after(now, self.tti));
     }

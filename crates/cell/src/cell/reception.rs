@@ -58,13 +58,17 @@ impl<P: Packet> Cell<P> {
         self.sectors[receiver.sector.index()].counters.delivered += block.bytes;
         let mut bytes = block.bytes;
         while let Some(arrived) = receiver.queue.complete(&mut bytes) {
-            receiver.counters.packets_out += 1;
-            receiver.counters.bytes_out += arrived.size;
-            self.sectors[receiver.sector.index()].counters.bytes_out += arrived.size;
             let (left, left_bytes) = (receiver.queue.len() as u32, receiver.queue.bytes());
             let waited = now - arrived.arrived;
             observer.on_event(now, &arrived.packet, Event::LeftQueue { waited, left, left_bytes });
             observer.on_event(now, &arrived.packet, Event::TransmissionEnded);
+            if !receiver.decompress(now, &arrived, observer) {
+                continue;
+            }
+            let size = arrived.packet.size();
+            receiver.counters.packets_out += 1;
+            receiver.counters.bytes_out += size;
+            self.sectors[receiver.sector.index()].counters.bytes_out += size;
             observer.on_event(now, &arrived.packet, Event::Delivered);
             self.out.push_back(arrived.packet);
         }

@@ -14,6 +14,7 @@ pub(super) struct TestPacket {
     id: u64,
     size: u64,
     flow: u64,
+    headers: Vec<u8>,
 }
 
 impl Packet for TestPacket {
@@ -26,6 +27,9 @@ impl Packet for TestPacket {
     fn corrupt(&mut self) {}
     fn flow_key(&self) -> u64 {
         self.flow
+    }
+    fn headers(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.headers);
     }
 }
 
@@ -122,7 +126,7 @@ pub(super) fn run(cell: &mut Cell<TestPacket>, until: Instant, log: &mut Log) ->
 }
 
 pub(super) fn packet(id: u64, size: u64) -> TestPacket {
-    TestPacket { id, size, flow: 0 }
+    TestPacket { id, size, flow: 0, headers: Vec::new() }
 }
 
 #[test]
@@ -291,4 +295,45 @@ fn a_users_queue_takes_packets_up_to_its_limit_in_packets_or_in_bytes() {
         }
         assert_eq!(cell.user_counters(UserId(0)).overflowed, 5 - fit);
     }
+}
+
+/// A frame of speech of 31 bytes with headers of IPv4, UDP and RTP, without a UDP checksum.
+fn frame(number: u64) -> TestPacket {
+    let mut headers = vec![0; 40];
+    (headers[0], headers[3], headers[5], headers[8], headers[9]) = (0x45, 71, number as u8 + 1, 64, 17);
+    (headers[28], headers[31]) = (0x80, number as u8);
+    headers[32..36].copy_from_slice(&(160 * number as u32).to_be_bytes());
+    TestPacket { headers, ..packet(number, 71) }
+}
+
+#[test]
+fn headers_are_compressed_before_a_frame_waits_and_what_expires_is_lost_to_the_decompressor() {
+    let robustness = 1;
+    let rohc = link::compression::rohc::Parameters {
+        mode: link::compression::rohc::Mode::Unidirectional,
+        robustness,
+        ..Default::default()
+    };
+    let mut config = config(SchedulerChoice::MaxRate(max_rate::Parameters {}));
+    config.compression = Some(link::compression::Compression::Rohc(rohc));
+    assert_eq!(config.validate(), Ok(()));
+    let mut cell = cell(&config, &[voice(NEAR, 40)]);
+    let mut log = Log::default();
+    for number in 0..10 {
+        cell.handle_packet(at(20 * number), UserId(0), frame(number), &mut log);
+        run(&mut cell, at(20 * number + 19), &mut log);
+    }
+    let counters = cell.user_counters(UserId(0));
+    assert_eq!((counters.packets_out, counters.bytes_out), (10, Bytes(710)));
+    assert_eq!((counters.wire.refreshes, counters.wire.compressed), (2, 8));
+    assert_eq!(counters.wire.bytes, Bytes(2 * (31 + 41) + 8 * 32));
+    // Twenty frames come at once; sixteen of them are older than their budget before the user is served again.
+    cell.users[0].paused_until = at(300);
+    (10..30).for_each(|number| cell.handle_packet(at(200), UserId(0), frame(number), &mut log));
+    run(&mut cell, at(299), &mut log);
+    assert_eq!(cell.user_counters(UserId(0)).expired, 20);
+    cell.handle_packet(at(300), UserId(0), frame(30), &mut log);
+    run(&mut cell, at(400), &mut log);
+    assert_eq!(cell.user_counters(UserId(0)).wire.decompressor_drops, 1);
+    assert_eq!(log.times("error_drop").len(), 1);
 }

@@ -17,8 +17,10 @@ use units::text::{Probability, QueueLimit};
 use units::{Bytes, Duration, Rate};
 
 use crate::capacity::Capacity;
+use crate::compression::Compression;
 use crate::distribution::{Distribution, Quantity, ReadFile};
 use crate::error::ConfigError;
+use crate::stuffing::Stuffing;
 
 /// One direction of a link. A missing key means that the stage is absent: an empty table is a wire that delivers at
 /// once, in order, without limits.
@@ -49,6 +51,13 @@ pub struct Config {
     #[serde(skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub framing: Bytes,
+    /// Compression of headers, between the input queue and the other end of the link. A packet that it cannot read
+    /// passes with its headers as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Compression>,
+    /// Octet stuffing of PPP, by the content of packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuffing: Option<Stuffing>,
     /// The input queue: packets that wait for the send buffer.
     pub queue: Queue,
     /// The link's send buffer. Default: room for the packet in transmission only.
@@ -263,6 +272,8 @@ impl Default for Config {
             rate_change_interval: None,
             propagation: Distribution::constant(Duration::ZERO),
             framing: Bytes::ZERO,
+            compression: None,
+            stuffing: None,
             queue: Queue::default(),
             send_buffer: None,
             receive_buffer: None,

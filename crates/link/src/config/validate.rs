@@ -7,6 +7,7 @@ use super::{
     Allocation, Arq, Cell, Config, Effect, ErrorUnit, Errors, Frames, Handovers, Outages, Overflow, Queue,
     Reordering, ScriptedEvent, Suspensions,
 };
+use crate::compression::Compression;
 use crate::distribution::{Distribution, Quantity};
 use crate::error::ConfigError;
 use crate::error_model::ErrorModel;
@@ -26,6 +27,7 @@ impl Config {
         self.queue.check().map_err(|error| error.below("queue"))?;
         self.check_limits_in_time()?;
         at_most_a_packet(self.framing, "framing")?;
+        self.check_wire()?;
         self.check_buffers()?;
         self.check_allocation()?;
         self.check_errors()?;
@@ -82,6 +84,17 @@ impl Config {
             Some(Bytes::ZERO) => refuse("", "the link transmits no byte in this time", help),
             Some(_) => Ok(()),
         }
+    }
+
+    fn check_wire(&self) -> Check {
+        let compression = self.compression.as_ref().map_or(Ok(()), Compression::check);
+        compression.map_err(|error| error.below("compression"))?;
+        if self.stuffing.is_some() && self.framing.is_zero() {
+            let help =
+                "add framing = \"8 bytes\" (RFC 1662 §3.1: flag, address, control, protocol, check sequence)";
+            return refuse("stuffing", "octets are stuffed in frames of PPP, and framing is 0", help);
+        }
+        Ok(())
     }
 
     fn check_buffers(&self) -> Check {

@@ -76,6 +76,7 @@ impl<P: Packet> Pipeline<P> {
         self.resequencer.restart(now);
         for handle in handles {
             self.counters.error_drops += 1;
+            self.on_lost_on_wire(handle, cause);
             self.report(now, handle, Event::ErrorDropped { cause }, observer);
             self.store.take(handle);
         }

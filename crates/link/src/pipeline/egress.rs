@@ -80,12 +80,14 @@ impl<P: Packet> Pipeline<P> {
 
     fn lose(&mut self, now: Instant, handle: Handle, cause: ErrorCause, observer: &mut impl Observer<P>) {
         self.counters.error_drops += 1;
+        self.on_lost_on_wire(handle, cause);
         self.report(now, handle, Event::ErrorDropped { cause }, observer);
         self.discard(now, handle, observer);
     }
 
     fn corrupt(&mut self, now: Instant, handle: Handle, cause: ErrorCause, observer: &mut impl Observer<P>) {
         self.counters.corrupted += 1;
+        self.on_damaged_on_wire(handle);
         if let Some(packet) = self.store.packet_mut(handle) {
             packet.corrupt();
         }
@@ -118,7 +120,9 @@ impl<P: Packet> Pipeline<P> {
         (state.is_copy, state.is_dropped) = (true, false);
         self.counters.duplicates += 1;
         self.report(now, handle, Event::Duplicated, observer);
-        Some(self.store.insert(copy, state))
+        let copy = self.store.insert(copy, state);
+        self.on_copied_on_wire(handle, copy);
+        Some(copy)
     }
 
     // --- receive buffer, dropper ---
@@ -174,13 +178,18 @@ impl<P: Packet> Pipeline<P> {
             }
             return;
         }
-        if state.is_dropped {
+        let is_dropped = state.is_dropped;
+        if self.on_wire.is_some() && !self.decode(now, handle, observer) {
+            return;
+        }
+        if is_dropped {
             self.counters.dropper_drops += 1;
             self.report(now, handle, Event::DropperDropped, observer);
             return self.discard(now, handle, observer);
         }
         self.counters.packets_out += 1;
-        self.counters.bytes_out += size - self.framing;
+        self.counters.bytes_out +=
+            if self.on_wire.is_none() { size - self.framing } else { self.unframed(handle) };
         self.report(now, handle, Event::Delivered, observer);
         self.out.push_back(handle);
         self.free_buffers(now, size, is_copy, observer);
@@ -196,8 +205,13 @@ impl<P: Packet> Pipeline<P> {
         }
     }
 
+    /// The size of a packet that differs on the wire.
+    fn unframed(&self, handle: Handle) -> Bytes {
+        self.store.packet(handle).map_or(Bytes::ZERO, P::size)
+    }
+
     /// The packet is gone and no longer counts in the buffers.
-    fn discard(&mut self, now: Instant, handle: Handle, observer: &mut impl Observer<P>) {
+    pub(super) fn discard(&mut self, now: Instant, handle: Handle, observer: &mut impl Observer<P>) {
         let state = self.store.state(handle);
         let (size, is_copy) = (state.size, state.is_copy);
         self.store.take(handle);

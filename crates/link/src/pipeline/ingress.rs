@@ -175,7 +175,8 @@ impl<P: Packet> Pipeline<P> {
         let (left, left_bytes) = (self.queue.len(), self.queue.bytes());
         let event = Event::LeftQueue { waited: now - packet.arrived, left, left_bytes };
         self.report(now, packet.handle, event, observer);
-        self.enter_send_buffer(now, packet.handle, packet.size, observer);
+        let size = self.wire_size(now, packet.handle, packet.size, observer);
+        self.enter_send_buffer(now, packet.handle, size, observer);
     }
 }
 

@@ -71,6 +71,7 @@ impl<P: Packet> Pipeline<P> {
 
     fn drop_expired(&mut self, now: Instant, handle: Handle, observer: &mut impl Observer<P>) {
         self.counters.error_drops += 1;
+        self.on_lost_on_wire(handle, ErrorCause::Expired);
         let event = Event::ErrorDropped { cause: ErrorCause::Expired };
         self.report(now, handle, event, observer);
         self.store.take(handle);

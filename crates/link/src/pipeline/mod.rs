@@ -18,6 +18,7 @@ mod frames;
 mod impairment;
 mod ingress;
 mod lifetime;
+mod on_wire;
 mod rate;
 mod reordering;
 mod resequencer;
@@ -42,6 +43,7 @@ use buffer::{Outstanding, SendBuffer};
 use disruption_process::Disruptions;
 use errors::ErrorStage;
 use frames::FrameStage;
+use on_wire::WireStage;
 use rate::{RateProcess, TransmissionStart};
 use resequencer::Resequencer;
 use suspension::SuspensionStage;
@@ -66,6 +68,7 @@ pub(crate) struct Pipeline<P> {
     allocation: AllocationStage,
     rate: RateProcess,
     frames: Option<Box<FrameStage>>,
+    on_wire: Option<Box<WireStage>>,
     suspension: SuspensionStage,
     disruptions: Disruptions,
     /// The cell after a handover, if it has its own propagation delay.
@@ -120,6 +123,7 @@ impl<P: Packet> Pipeline<P> {
             allocation: AllocationStage::new(config, streams),
             rate: RateProcess::new(config, streams),
             frames: config.frames.as_ref().map(|frames| Box::new(FrameStage::new(frames, streams))),
+            on_wire: WireStage::new(config, streams),
             suspension: SuspensionStage::new(config, streams),
             disruptions,
             cell: None,

@@ -156,6 +156,7 @@ fn counted(driver: &Driver, traffic: &[(u64, u64)]) -> Counters {
         queue_max: driver.link.counters().queue_max,
         marked: count("marked"),
         duplicates: count("duplicated"),
+        wire: driver.link.counters().wire,
     }
 }
 

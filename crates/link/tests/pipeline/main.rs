@@ -3,6 +3,7 @@
 
 extern crate lasthop_link as link;
 
+mod compression;
 mod disciplines;
 mod errors;
 mod impairments;

@@ -14,11 +14,22 @@ pub(crate) struct TestPacket {
     pub(crate) who: u64,
     pub(crate) class: u8,
     pub(crate) is_ack: bool,
+    /// The bytes of its headers.
+    pub(crate) headers: Vec<u8>,
 }
 
 impl TestPacket {
     pub(crate) const fn new(id: u64, size: u64) -> Self {
-        Self { id, size, damaged: false, ecn: Ecn::NotCapable, who: 0, class: 0, is_ack: false }
+        Self {
+            id,
+            size,
+            damaged: false,
+            ecn: Ecn::NotCapable,
+            who: 0,
+            class: 0,
+            is_ack: false,
+            headers: Vec::new(),
+        }
     }
 }
 
@@ -62,6 +73,10 @@ impl Packet for TestPacket {
 
     fn is_ack(&self) -> bool {
         self.is_ack
+    }
+
+    fn headers(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&self.headers);
     }
 
     fn duplicate(&self) -> Option<Self> {

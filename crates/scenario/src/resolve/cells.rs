@@ -41,7 +41,7 @@ impl Check<'_> {
         }
     }
 
-    fn is_on_a_channel(&self, i: usize) -> bool {
+    pub(super) fn is_on_a_channel(&self, i: usize) -> bool {
         self.file.links[i].cell.is_some() || self.file.links[i].channel.is_some()
     }
 
@@ -70,7 +70,7 @@ impl Check<'_> {
     }
 
     /// The name of a link's channel.
-    fn channel(&self, i: usize) -> &str {
+    pub(super) fn channel(&self, i: usize) -> &str {
         let link = &self.file.links[i];
         link.channel.as_deref().unwrap_or(&link.name)
     }

@@ -33,6 +33,7 @@ impl Check<'_> {
             let workload = self.workload(i, links)?;
             for pair in self.pairs(i)? {
                 self.ends(i, &pair, &reach)?;
+                self.compresses_once(i, [&pair.from, &pair.to], workload.as_ref(), links)?;
                 flows.extend(self.alike(i, &pair, workload.as_ref())?);
             }
             if let Some(twice) = flows[names.len()..].iter().find(|flow| names.contains(&flow.name)) {

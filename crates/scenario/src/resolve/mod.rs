@@ -3,6 +3,7 @@
 //! Flows are in `flows.rs`, reachability of hosts in `reach.rs`, capacities of links in `lines.rs`.
 
 mod cells;
+mod compression;
 mod flow_tcp;
 mod flows;
 mod lines;

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use link::Event;
-use units::{Duration, Instant};
+use link::compression::HeaderKind;
+use units::{Bytes, Duration, Instant};
 
 use super::rows::Horizon;
 use crate::ids::DirectionId;
@@ -28,6 +29,8 @@ pub(super) struct Passage {
     /// Delay by stages that hold some packets only.
     pub(super) delay: Duration,
     pub(super) delay_cause: Option<&'static str>,
+    /// Its size on the wire and the form of its headers, where a link compresses or stuffs.
+    pub(super) wire: Option<(Bytes, HeaderKind)>,
     /// The transport blocks that carried it or a part of it, on a shared channel.
     pub(super) blocks: Blocks,
 }
@@ -134,6 +137,7 @@ impl Passage {
             rule: None,
             delay: Duration::ZERO,
             delay_cause: None,
+            wire: None,
             blocks: Blocks::default(),
         }
     }
@@ -151,6 +155,7 @@ impl Passage {
                 self.delay_cause = Some(cause.id());
             }
             Event::ErrorDropped { cause } => self.end(Fate::ErrorDrop, cause.id()),
+            Event::Encoded { bytes, headers } => self.wire = Some((bytes, headers)),
             Event::Corrupted { cause } => self.rule = Some(cause.id()),
             Event::DropperDropped => self.end(Fate::DropperDrop, "dropper"),
             Event::Delivered => self.arrives(now),

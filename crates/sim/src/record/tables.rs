@@ -21,7 +21,8 @@ use crate::summary::Summary;
 pub(super) type Table = (&'static str, arrow_array::RecordBatch);
 
 /// One row for each packet's transit of each link. `behind` is the length of the queue on arrival, in packets;
-/// `transmitted_ns` is when the last bit was sent.
+/// `transmitted_ns` is when the last bit was sent. Where a link compresses headers or stuffs octets, `wire_bytes` is
+/// the size that it sent, framing included, and `headers` the form of the headers.
 pub(super) fn packets(passages: &[Passage], packet_table: &PacketTable, spec: &Spec) -> Table {
     let rows = || passages.iter();
     let sent = || rows().map(|row| packet_table.row(row.packet));
@@ -49,6 +50,12 @@ pub(super) fn packets(passages: &[Passage], packet_table: &PacketTable, spec: &S
         .length("delay_ns", rows().map(|row| row.delay))
         .maybe_text("delay_cause", rows().map(|row| row.delay_cause))
         .u32("connection", sent().map(|packet| packet_table.number(packet.conversation)));
+    if !spec.has_other_sizes_on_wire() {
+        return ("packets", columns.finish());
+    }
+    let columns = columns
+        .maybe_u64("wire_bytes", rows().map(|row| row.wire.map(|(bytes, _)| bytes.0)))
+        .maybe_text("headers", rows().map(|row| row.wire.map(|(_, headers)| headers.id())));
     ("packets", columns.finish())
 }
 

@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    const LOSS: Loss = Loss { packet: PacketId(0), at: Instant::START, rule: "test" };
+    const LOSS: Loss = Loss { packet: PacketId(0), at: Instant::START, rule: "test", since: None };
 
     proptest! {
         #[test]

@@ -27,7 +27,7 @@ use history::{Dropped, Resent, TimedOut};
 use judge::Judge;
 
 pub use history::{Retransmission, causes};
-pub use verdict::{Diagnosis, HeldUp, Loss, TimeoutVerdict, Verdict, Why};
+pub use verdict::{Diagnosis, DropCause, HeldUp, Loss, TimeoutVerdict, Verdict, Why};
 
 /// The ledger of one direction of data of one flow.
 ///
@@ -84,12 +84,13 @@ impl Ledger {
     }
 
     /// A packet of the sender was lost: dropped, damaged beyond use, or refused by the receiver. `range` are all its
-    /// sequence numbers, `rule` is the name of the dropping rule. Reports of pure ACKs are optional: they take no
+    /// sequence numbers, `cause` has the name of the dropping rule. Reports of pure ACKs are optional: they take no
     /// sequence numbers.
-    pub fn on_drop(&mut self, packet: PacketId, range: SeqRange, at: Instant, rule: &'static str) {
+    pub fn on_drop(&mut self, packet: PacketId, range: SeqRange, at: Instant, cause: impl Into<DropCause>) {
         if !range.is_empty() {
             let span = self.positions.span(range);
-            self.drops.push(Dropped { packet, span, loss: Loss { packet, at, rule } });
+            let DropCause { rule, since } = cause.into();
+            self.drops.push(Dropped { packet, span, loss: Loss { packet, at, rule, since } });
         }
     }
 

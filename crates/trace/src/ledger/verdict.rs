@@ -53,6 +53,23 @@ pub struct Loss {
     pub at: Instant,
     /// The dropping rule.
     pub rule: &'static str,
+    /// The packet whose loss is the cause of this one, if another's is.
+    pub since: Option<PacketId>,
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropCause {
+    /// The name of the dropping rule.
+    pub rule: &'static str,
+    /// The packet whose loss is the cause of this one, if another's is.
+    pub since: Option<PacketId>,
+}
+
+impl From<&'static str> for DropCause {
+    fn from(rule: &'static str) -> Self {
+        Self { rule, since: None }
+    }
 }
 
 /// Why a retransmission or timeout was necessary or not. [`Why::id`] is its name in tables, `Display` gives a sentence.
@@ -211,7 +228,13 @@ impl fmt::Display for Why {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "packet {}, {}, at {}", self.packet, self.rule, self.at)
+        let Self { packet, at, rule, since } = self;
+        match since {
+            None => write!(f, "packet {packet}, {rule}, at {at}"),
+            Some(since) => {
+                write!(f, "packet {packet}, discarded: {rule} out of step since packet {since}, at {at}")
+            }
+        }
     }
 }
 

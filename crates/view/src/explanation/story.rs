@@ -342,6 +342,9 @@ fn verdict(connection: &Connection<'_>, copy: &Copy) -> String {
     }
 }
 
+/// The rule of a packet that a decompressor of headers discarded.
+const DECOMPRESSOR: &str = "decompressor";
+
 /// The fate of the copies before this one, in words: evidence for whether it was needed.
 fn fate_of_original(connection: &Connection<'_>, copy: &Copy) -> String {
     let earlier = connection.copies.earlier(copy);
@@ -350,7 +353,12 @@ fn fate_of_original(connection: &Connection<'_>, copy: &Copy) -> String {
         return copy.explanation.clone();
     }
     let Some(alive) = earlier.iter().position(|other| other.drop().is_none()) else {
-        let last = drop_of(&earlier[earlier.len() - 1]);
+        let last = &earlier[earlier.len() - 1];
+        if last.drop().is_some_and(|hop| hop.rule == DECOMPRESSOR) {
+            // The verdict names the packet whose loss is behind this one.
+            return copy.explanation.clone();
+        }
+        let last = drop_of(last);
         return match earlier.len() {
             1 => format!("the original was {last}"),
             number => format!("all {number} earlier copies were lost, the latest {last}"),
@@ -396,11 +404,27 @@ fn repairs(copies: &[&Copy]) -> String {
     let needless: Vec<&&Copy> = copies.iter().filter(|copy| copy.needless == Some(true)).collect();
     if needless.is_empty() {
         let which = if copies.len() == 1 { "which was" } else { "all of them" };
-        return format!("{text}, {which} lost before");
+        return format!("{text}, {which} lost before{}", discarded(copies));
     }
     let told = most_common(needless.iter().map(|copy| copy.why.replace('_', " ")));
     let told: Vec<String> = told.into_iter().map(|(why, number)| format!("{number} {why}")).collect();
     format!("{text}, {} of them needlessly ({})", needless.len(), listed(&told))
+}
+
+/// The segments among these whose copies a decompressor of headers discarded, and since which packet it was out of
+/// step: the verdict says it as "discarded: decompressor out of step since packet #14, at 1.2 s".
+fn discarded(copies: &[&Copy]) -> String {
+    let told = |copy: &&Copy| {
+        let (_, reason) = copy.explanation.split_once("discarded: ")?;
+        Some(reason.split(',').next().unwrap_or(reason).to_owned())
+    };
+    let told: Vec<String> = copies.iter().filter_map(told).collect();
+    match told.first() {
+        None => String::new(),
+        Some(reason) => {
+            format!("; of {} an earlier copy was discarded: {reason}", count(told.len(), "segment"))
+        }
+    }
 }
 
 /// Texts with their numbers, the most frequent first, and among equals the one that came first.

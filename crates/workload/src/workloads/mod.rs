@@ -105,6 +105,10 @@ pub struct Service {
     pub opener: Side,
     /// Whether its connections have several streams, and so need QUIC.
     pub multiplexing: Option<Multiplexing>,
+    /// Time from one packet to the next, if the datagrams have RTP's header (RFC 3550 §5.1) after UDP's.
+    pub rtp: Option<Duration>,
+    /// Whether their size is that of compressed headers already.
+    pub compressed: bool,
     /// The codec, if the datagrams are frames of a call.
     pub voice: Option<Voice>,
     /// The player, if the transfers are chunks of media that it plays in their order.
@@ -130,6 +134,8 @@ impl Service {
             feedback: false,
             opener: Side::From,
             multiplexing: None,
+            rtp: None,
+            compressed: false,
             voice: None,
             playback: None,
         }

@@ -88,7 +88,10 @@ impl WorkloadParameters for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service::datagrams(RTP_PORT, Some(self.budget))
+        let gap = self.frame * u64::from(self.frames);
+        let rtp = (self.headers == Headers::Full).then_some(gap);
+        let compressed = self.headers == Headers::Compressed;
+        Service { rtp, compressed, ..Service::datagrams(RTP_PORT, Some(self.budget)) }
     }
 
     fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {

@@ -126,7 +126,9 @@ impl WorkloadParameters for Parameters {
             impairment: self.impairment,
             robustness: self.robustness,
         };
-        Service { voice: Some(voice), ..Service::datagrams(RTP_PORT, Some(self.budget)) }
+        let rtp = (self.headers == Headers::Full).then_some(self.frame);
+        let compressed = self.headers == Headers::Compressed;
+        Service { voice: Some(voice), rtp, compressed, ..Service::datagrams(RTP_PORT, Some(self.budget)) }
     }
 
     fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
