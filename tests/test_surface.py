@@ -201,6 +201,7 @@ def test_every_scenario_of_the_library_is_short_and_says_what_to_look_at(entry: 
         ("queues", "codel"),
         ("errors", "gilbert-elliott"),
         ("capacities", "trace"),
+        ("compressions", "vj"),
         ("distributions", "uniform"),
     ],
 )

@@ -31,6 +31,7 @@ PICTURE_SAYS: Final = (
 TITLES: Final = {
     "ack": "Acknowledgments",
     "capacities": "Varying rates",
+    "compressions": "Header compression",
     "congestion": "Congestion control",
     "dupthresh": "Duplicate threshold",
     "errors": "Error models",

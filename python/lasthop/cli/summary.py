@@ -31,6 +31,17 @@ LINK_COLUMNS: Final = {
     "error_drops": "error drops",
     "queue_max": "longest queue",
 }
+WIRE_COLUMNS: Final = {
+    "link": "link",
+    "direction": "direction",
+    "compressed": "compressed",
+    "refreshes": "refreshes",
+    "plain": "as they came",
+    "decompressor_drops": "discarded",
+    "header_bytes": "header bytes",
+    "escaped_bytes": "escaped",
+    "wire_bytes": "bytes sent",
+}
 _SELDOM_OF_LINKS: Final = {
     "dropper_drops": "dropper drops",
     "oversize_drops": "oversize drops",
@@ -67,6 +78,7 @@ def print_summary(summary: Mapping[str, Any], windows: Sequence[str] = ()) -> No
     if len(links) < len(summary["links"]):
         print_line(f"{len(summary['links']) - len(links)} more directions of links; --json has them")
     print_measured(flows[:MOST_ROWS], links)
+    _print_wires(links)
     opened = {window["window"] for seen in (*flows[:1], *summary["links"]) for window in seen["windows"]}
     _print_names("\nWindows that had not opened when the run stopped", [name for name in windows if name not in opened])
     _print_proxies(summary.get("proxies", ()))
@@ -92,6 +104,14 @@ def _print_names(words: str, names: Sequence[str]) -> None:
     if names:
         more = f" and {len(names) - MOST_ROWS} more" if len(names) > MOST_ROWS else ""
         print_line(f"{words}: {', '.join(names[:MOST_ROWS])}{more}")
+
+
+def _print_wires(links: Sequence[Mapping[str, Any]]) -> None:
+    """Print what links with header compression or octet stuffing sent."""
+    wires: list[Mapping[str, Any]] = [{**link, **link["wire"]} for link in links if link.get("wire")]
+    if wires:
+        print_line("\nHeaders and octets on the wire:")
+        _print_part(wires, WIRE_COLUMNS)
 
 
 def seldom_columns(links: Sequence[Mapping[str, Any]]) -> dict[str, str]:
