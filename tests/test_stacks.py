@@ -124,7 +124,7 @@ def test_only_a_host_with_quinn_migrates_and_only_in_virtual_time(lasthop: Lasth
 
 def test_the_stacks_are_listed(lasthop: Lasthop) -> None:
     listed = lasthop("list", "stacks", "--json").json["stacks"]
-    assert [entry["name"] for entry in listed] == ["lasthop", "kernel", "smoltcp", "quinn", "program"]
+    assert [entry["name"] for entry in listed] == ["lasthop", "kernel", "smoltcp", "quinn", "program", "dccp"]
 
 
 def test_quic_runs_live_without_any_kernel(lasthop: Lasthop) -> None:

@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use cell::quantity::Metres;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stacks::QuinnSettings;
+use stacks::{DccpSettings, QuinnSettings};
 use units::{Bytes, Duration};
 use workload::Application;
 
@@ -100,6 +100,9 @@ pub struct Host {
     /// Its settings of quinn, where the file has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quinn: Option<QuinnSettings>,
+    /// Its settings of DCCP, where the file has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dccp: Option<DccpSettings>,
     /// The change of its address, where the file has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migrate: Option<Migrate>,

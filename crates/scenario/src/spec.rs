@@ -52,6 +52,7 @@ impl Resolved {
         for (node, host) in (0..).map(NodeId::new).zip(&self.hosts) {
             if let Some(stack) = host.stack {
                 let stack = stack.id().with_quinn(host.quinn.unwrap_or_default());
+                let stack = stack.with_dccp(host.dccp.unwrap_or_default());
                 assignment.set(node, stack.with_migration(self.migration(host)));
             }
         }

@@ -13,6 +13,7 @@ use units::Duration;
 const SCENARIOS: &[(&str, u64)] = &[
     ("quickstart", 25),
     ("quic-gprs", 25),
+    ("dccp-lte", 6),
     ("queue-priority", 25),
     ("netem", 25),
     ("handover", 45),

@@ -156,15 +156,15 @@ impl HostCaptures {
     }
 }
 
-/// Returns the ends of a datagram: its source, then its destination.
+/// Returns the ends of a datagram, of UDP or with data of DCCP: its source, then its destination.
 fn ends_of(parsed: &Parsed) -> Option<[SocketAddrV4; 2]> {
-    let (wire::ip::Header::V4(header), Transport::Udp(datagram)) = (&parsed.header, &parsed.transport) else {
-        return None;
+    let wire::ip::Header::V4(header) = &parsed.header else { return None };
+    let [source, destination] = match &parsed.transport {
+        Transport::Udp(datagram) => [datagram.source_port, datagram.destination_port],
+        Transport::Dccp(packet) if packet.kind.has_data() => [packet.source_port, packet.destination_port],
+        _ => return None,
     };
-    Some([
-        SocketAddrV4::new(header.source, datagram.source_port),
-        SocketAddrV4::new(header.destination, datagram.destination_port),
-    ])
+    Some([SocketAddrV4::new(header.source, source), SocketAddrV4::new(header.destination, destination)])
 }
 
 /// Returns the statistics of a flow with one connection, captured at the host that opens it and sends. A flow without

@@ -21,6 +21,8 @@ pub enum Transport {
     Tcp,
     /// QUIC (RFC 9000).
     Quic,
+    /// DCCP (RFC 4340).
+    Dccp,
     /// A program's protocol, which only its user knows.
     Any,
 }
@@ -32,6 +34,7 @@ impl Transport {
         match self {
             Self::Tcp => "TCP",
             Self::Quic => "QUIC",
+            Self::Dccp => "DCCP",
             Self::Any => "what its program speaks",
         }
     }

@@ -7,6 +7,7 @@ use units::{Bytes, FlowId, NodeId, Side, Streams};
 use workload::{Amount, Ends, Transport as Carrier, Workload};
 
 use crate::addresses::ends;
+use crate::dccp::{self, DCCP_OVER_UDP};
 use crate::entry::{Entry, Transport};
 use crate::host::Host;
 use crate::migration::{self, Migration};
@@ -45,6 +46,16 @@ impl Assignment {
         self.migrations()
             .next()
             .map_or(Ok(()), |(node, _)| Err(Refusal::MigratesLive { host: spec.node(node).name.clone() }))
+    }
+
+    /// Checks that no host has DCCP, which runs in virtual time only.
+    ///
+    /// # Errors
+    /// If one has.
+    pub fn check_no_dccp(&self, spec: &Spec) -> Result<(), Refusal> {
+        let has = |stack: &StackId| stack.entry().member.transport == Transport::Dccp;
+        let found = self.0.iter().find(|(_, stack)| has(stack));
+        found.map_or(Ok(()), |(node, _)| Err(Refusal::DccpLive { host: spec.node(*node).name.clone() }))
     }
 
     /// The nodes whose stack runs in this process, with that: those that were given one. In real time all others are
@@ -148,8 +159,10 @@ impl Assignment {
                 return if can { Ok(()) } else { Err(Refusal::Program { flow: flow_name, host }) };
             }
             let [from, to] = [flow.from, flow.to].map(|node| (&spec.node(node).name, stack(node).entry()));
+            let has_dccp = [from, to].iter().any(|end| end.1.member.transport == Transport::Dccp);
             if let Workload::Application { application, .. } = &flow.workload
                 && application.service().transport == Carrier::Udp
+                && !has_dccp
             {
                 return Ok(());
             }
@@ -162,6 +175,9 @@ impl Assignment {
                     from: named(from),
                     to: named(to),
                 });
+            }
+            if has_dccp {
+                check_dccp(spec, flow)?;
             }
             if from.1.member.transport == Transport::Quic {
                 check_mtu(spec, flow)?;
@@ -179,6 +195,59 @@ fn check_mtu(spec: &Spec, flow: &FlowSpec) -> Result<(), Refusal> {
         let (flow, host) = (flow.name.clone(), spec.node(node).name.clone());
         Err(Refusal::Mtu { flow, host, mtu: mtu(spec, node) })
     })
+}
+
+/// Checks that DCCP carries a flow: datagrams that fit into a packet, for a time and not for a number of bytes.
+fn check_dccp(spec: &Spec, flow: &FlowSpec) -> Result<(), Refusal> {
+    let refused = |key: &'static str, what: String, instead: String| {
+        Err(Refusal::Dccp { flow: flow.name.clone(), key, what, instead })
+    };
+    let by_time = "write until = \"30 s\": the bytes that arrive in that time are counted";
+    match &flow.workload {
+        Workload::Bulk(Amount::Bytes(_)) => {
+            let what = "DCCP sends nothing again, and so delivers no given number of bytes".to_owned();
+            refused("bytes", what, by_time.to_owned())
+        }
+        Workload::Bulk(Amount::Until(_)) if !flow.milestones.is_empty() => {
+            let what = "milestones are places in a stream, and DCCP has none".to_owned();
+            refused("milestones", what, "leave them out".to_owned())
+        }
+        Workload::Bulk(Amount::Until(_)) => Ok(()),
+        Workload::Application { application, .. } => {
+            let (id, service) = (application.id(), application.service());
+            if service.transport != Carrier::Udp {
+                let what =
+                    format!("the workload {id} is one of reliable connections, and DCCP delivers datagrams");
+                let instead =
+                    "write constant-rate, poisson, on-off, voip or push-to-talk, or until without a workload";
+                return refused("workload", what, instead.to_owned());
+            }
+            if service.feedback {
+                let what = format!("the workload {id} has a rate control of its own, and DCCP has one");
+                let instead =
+                    "write until without a workload, and ccid = 3 for the same control in the host's dccp";
+                return refused("workload", what, instead.to_owned());
+            }
+            check_datagrams(spec, flow, application.largest_packet())
+        }
+    }
+}
+
+/// Checks that the datagrams of a program fit into packets of DCCP.
+fn check_datagrams(spec: &Spec, flow: &FlowSpec, largest: Option<Bytes>) -> Result<(), Refusal> {
+    let mtu = mtu(spec, flow.from).min(mtu(spec, flow.to));
+    let most = Bytes(u64::from(dccp::most_data(mtu.0)) + DCCP_OVER_UDP);
+    match largest.filter(|largest| *largest > most) {
+        None => Ok(()),
+        Some(largest) => Err(Refusal::Dccp {
+            flow: flow.name.clone(),
+            key: "workload",
+            what: format!(
+                "a packet of {largest} does not fit behind the headers of DCCP into an mtu of {mtu}"
+            ),
+            instead: format!("write packet = \"{} bytes\" or less", most.0),
+        }),
+    }
 }
 
 /// Checks that both hosts of a flow of QUIC have 0-RTT, or neither.
@@ -211,6 +280,7 @@ fn host(spec: &Spec, flows: &[FlowSpec], node: NodeId, stack: StackId) -> Option
         streams: Streams::new(spec.seed).below("stack").below(&spec.node(node).name),
         profile: profile.clone(),
         quinn: stack.quinn(),
+        dccp: stack.dccp(),
         migration: stack.migration(),
         http3: own()
             .filter(|(_, flow)| speaks_http3(flow))
@@ -245,7 +315,7 @@ fn add_end(host: &mut Host, spec: &Spec, flow: &FlowSpec, id: FlowId, side: Side
         (Workload::Bulk(_), Side::To) => host.add(TransferEnd::receiver(id, ends)),
         (Workload::Application { application, .. }, _) => {
             if application.service().transport == Carrier::Udp {
-                host.add_datagrams(id, ends, flow.class);
+                host.add_datagrams(id, ends, flow.class, side);
             }
         }
     }

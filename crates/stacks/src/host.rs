@@ -2,8 +2,10 @@
 
 use std::net::SocketAddrV4;
 
-use units::{FlowId, Instant};
-use workload::{Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains, SocketCall};
+use units::{FlowId, Instant, Side};
+use workload::{
+    Counters, Ends, HostEvent, Key, ObservedRecord, OutgoingDatagram, ProgramHost, Remains, SocketCall,
+};
 
 use crate::program::ProgramEnds;
 use crate::registry::StackId;
@@ -41,8 +43,22 @@ impl Host {
     }
 
     /// Adds one end of a flow of datagrams, of a traffic class.
-    pub(crate) fn add_datagrams(&mut self, flow: FlowId, ends: Ends, class: u8) {
-        self.programs.add_datagrams(flow, ends, class);
+    pub(crate) fn add_datagrams(&mut self, flow: FlowId, ends: Ends, class: u8, side: Side) {
+        // Datagrams that the stack carries need a connection: `to` waits for it, `from` opens it with the first one.
+        let waits = self.stack.carries_datagrams() && side == Side::To;
+        let socket = waits.then(|| self.stack.listen(ends));
+        self.programs.add_datagrams(flow, ends, class, socket);
+    }
+
+    /// Whether its stack carries datagrams, and no streams.
+    pub(crate) fn carries_datagrams(&self) -> bool {
+        self.stack.carries_datagrams()
+    }
+
+    /// The counters and decisions of the stack for a flow of datagrams that it carries.
+    pub(crate) fn report_on_datagrams(&mut self, flow: FlowId) -> Option<(Counters, Vec<ObservedRecord>)> {
+        let socket = self.programs.socket_of_datagrams(flow)?;
+        Some((self.stack.counters(socket)?, self.stack.take_records(socket)))
     }
 
     /// Keeps packets that arrive at a listening end for a connection that its program has yet to open, until it opens.
@@ -154,7 +170,7 @@ impl ProgramHost for Host {
     }
 
     fn send_datagram(&mut self, flow: FlowId, outgoing: OutgoingDatagram) {
-        self.programs.send_datagram(flow, outgoing);
+        self.programs.send_datagram(&mut *self.stack, flow, outgoing);
     }
 
     fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(FlowId) -> bool) -> Option<HostEvent> {

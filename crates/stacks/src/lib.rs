@@ -5,8 +5,8 @@
 //! connections and datagrams of [`Programs`]. [`Run`] is a run in virtual time: a `sim::World` whose hosts may have
 //! stacks; `live` polls the same hosts by the wall clock.
 //!
-//! Where to read: `stack.rs` for the trait; `lasthop.rs`, `smoltcp.rs`, `quinn/` for the stacks, each an entry of
-//! `registry.rs` (builds for browsers lack quinn); `transfer.rs`, `program/` and `host.rs` for what is sent;
+//! Where to read: `stack.rs` for the trait; `lasthop.rs`, `smoltcp.rs`, `quinn/`, `dccp/` for the stacks, each an entry
+//! of `registry.rs` (builds for browsers lack quinn); `transfer.rs`, `program/` and `host.rs` for what is sent;
 //! `flows.rs` for which hosts need a stack; `run.rs` for virtual time; `streams.rs` for connections with any peer,
 //! whose bytes are those of programs elsewhere; `captures.rs`, `report.rs` and `observe.rs` for results.
 //!
@@ -18,6 +18,8 @@
 mod addresses;
 mod arrived;
 mod captures;
+mod dccp;
+mod dccp_settings;
 mod entry;
 mod flows;
 mod host;
@@ -41,6 +43,7 @@ mod unreachable;
 
 pub use addresses::ends;
 pub use captures::{HostCaptures, summarise, summarise_all, summary_of};
+pub use dccp_settings::{Ccid, DccpSettings};
 pub use entry::{Entry, Member, Transport};
 pub use flows::{Assignment, hosts};
 pub use host::Host;

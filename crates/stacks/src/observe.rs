@@ -5,6 +5,9 @@
 //! `timeouts` its probe timeouts, `fast_retransmits` its congestion events. The links know which datagrams of the
 //! sender they lost: packets declared lost beyond those are `unnecessary_retransmissions`. `spurious_timeouts` is not
 //! known.
+//!
+//! Of DCCP nothing is sent again: `retransmissions` and `fast_retransmits` are zero, `segments_sent` counts data
+//! packets, `timeouts` those that passed without feedback, and `packets_lost` the data packets that the links lost.
 
 use std::net::SocketAddr;
 
@@ -28,6 +31,8 @@ pub struct Observer<'a> {
     pub received: Option<u64>,
     /// The records of the receiver's stack.
     pub receiver_records: &'a [ObservedRecord],
+    /// The counters of the receiver's stack, if the flow's datagrams are DCCP's.
+    pub dccp: Option<Counters>,
 }
 
 /// The results of a bulk transfer.
@@ -44,7 +49,13 @@ pub fn observe(
     let mut summary = summarise(flow, names(spec, flow), captured);
     if let Some((report, counters)) = observer.sender.and_then(|report| Some((report, report.counters?))) {
         let (received, lost) = (observer.received.unwrap_or(0), captures.lost_datagrams(ends));
-        summary = counted_summary(summary, &counters, report.is_closed, received, lost);
+        summary = match &observer.dccp {
+            Some(of_receiver) => {
+                let ended = report.is_closed;
+                dccp_summary(summary, [&counters, of_receiver], (received, lost), ended)
+            }
+            None => counted_summary(summary, &counters, report.is_closed, received, lost),
+        };
     }
     summary.received = observer.received.unwrap_or(0);
     summary.connections = 1;
@@ -135,6 +146,40 @@ fn of_receiver(mut records: Vec<ObservedRecord>) -> Vec<ObservedRecord> {
     let is_of_receiver = |event| matches!(event, tcp::Decision::Fallback | tcp::Decision::Migrate);
     records.retain(|observed| is_of_receiver(observed.record.event));
     records
+}
+
+/// The summary of a bulk flow over DCCP, from the counters of its sender and its receiver.
+fn dccp_summary(
+    named: FlowSummary,
+    [sender, receiver]: [&Counters; 2],
+    (received, lost): (u64, u64),
+    ended: bool,
+) -> FlowSummary {
+    let mut summary = counted_summary(named, sender, ended, received, lost);
+    (summary.retransmissions, summary.unnecessary_retransmissions, summary.fast_retransmits) = (0, 0, 0);
+    summary.measures.packets_lost = lost;
+    summary.measures.loss_event_rate = Some(loss_event_rate([sender, receiver]));
+    summary
+}
+
+/// Adds what DCCP counted to a program's flow whose datagrams it carried, and its decisions.
+pub(crate) fn add_dccp(
+    observed: &mut ObservedFlow,
+    [sender, receiver]: [&Counters; 2],
+    records: Vec<ObservedRecord>,
+) {
+    observed.summary.timeouts = sender.probe_timeouts;
+    observed.summary.measures.loss_event_rate = Some(loss_event_rate([sender, receiver]));
+    if let Some(connection) = observed.connections.first_mut() {
+        connection.records[0] = records;
+    }
+}
+
+/// Loss events for each data packet sent: those that the receiver counted (CCID 3), or reductions of the sender's
+/// window (CCID 2), which answers once a window.
+fn loss_event_rate([sender, receiver]: [&Counters; 2]) -> f64 {
+    let events = sender.loss_events(receiver);
+    if sender.packets > 0 { events as f64 / sender.packets as f64 } else { 0.0 }
 }
 
 /// The summary of a flow from the counters of its sender's stack.

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use sim::{FlowSpec, FlowSummary, OneWayDelays, Spec};
 use units::{Duration, FlowId, IdVec};
-use wire::{Parsed, Segment};
+use wire::{Parsed, Transport};
 
 use crate::addresses::ends;
 
@@ -50,8 +50,11 @@ impl PassedPackets {
 
     /// A host has received a packet after this delay.
     pub(crate) fn on_received(&mut self, packet: &Parsed, delay: Duration) {
-        let has_data =
-            packet.segment().is_some_and(|segment| !segment.payload.is_empty() || packet.missing > 0);
+        let has_data = match &packet.transport {
+            Transport::Tcp(segment) => !segment.payload.is_empty() || packet.missing > 0,
+            Transport::Dccp(packet) => packet.kind.has_data(),
+            _ => false,
+        };
         if self.metered
             && has_data
             && let Some((id, true)) = self.flow_of(packet)
@@ -71,7 +74,11 @@ impl PassedPackets {
 
     fn flow_of(&self, packet: &Parsed) -> Option<(FlowId, bool)> {
         let wire::ip::Header::V4(header) = &packet.header else { return None };
-        let Segment { source_port, destination_port, .. } = packet.segment()?;
+        let (source_port, destination_port) = match &packet.transport {
+            Transport::Tcp(segment) => (&segment.source_port, &segment.destination_port),
+            Transport::Dccp(packet) => (&packet.source_port, &packet.destination_port),
+            _ => return None,
+        };
         let on = |port: u16| self.flows.get(&(header.source, header.destination, port)).copied();
         on(*destination_port).or_else(|| on(*source_port))
     }

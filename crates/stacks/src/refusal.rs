@@ -123,6 +123,26 @@ pub enum Refusal {
         /// The host that migrates.
         host: String,
     },
+    /// A workload that DCCP does not carry: it delivers no stream.
+    #[error("flow {flow}: {what}; {instead}")]
+    Dccp {
+        /// The flow.
+        flow: String,
+        /// The flow's key that says so.
+        key: &'static str,
+        /// What DCCP does not do.
+        what: String,
+        /// The remedy.
+        instead: String,
+    },
+    /// DCCP has no place in real time: packets of its protocol cross no kernel here.
+    #[error(
+        "host {host} has the stack \"dccp\", which runs in virtual time only; use lasthop run, or another stack"
+    )]
+    DccpLive {
+        /// The host.
+        host: String,
+    },
     /// QUIC's packets do not fit.
     #[error(
         "flow {flow}: the links at {host} carry packets of {mtu} at most; QUIC needs an mtu of 1228 bytes (RFC 9000 §14)"

@@ -1,5 +1,6 @@
 //! The stacks that a host can have.
 
+use crate::dccp_settings::DccpSettings;
 use crate::entry::{Entry, Member, Transport};
 use crate::migration::Migration;
 use crate::quinn_settings::QuinnSettings;
@@ -10,11 +11,13 @@ use crate::stack::{Setup, Stack};
 pub struct StackId {
     place: usize,
     quinn: QuinnSettings,
+    dccp: DccpSettings,
     migration: Option<Migration>,
 }
 
 /// All of them.
-pub const ENTRIES: &[Entry] = &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, QUINN, PROGRAM];
+pub const ENTRIES: &[Entry] =
+    &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, QUINN, PROGRAM, crate::dccp::ENTRY];
 
 const KERNEL: Entry = ::registry::Entry::new(
     "kernel",
@@ -55,7 +58,7 @@ impl StackId {
     pub const PROGRAM: Self = Self::at(4);
 
     const fn at(place: usize) -> Self {
-        Self { place, quinn: QuinnSettings::DEFAULT, migration: None }
+        Self { place, quinn: QuinnSettings::DEFAULT, dccp: DccpSettings::DEFAULT, migration: None }
     }
 
     /// The stack that a file calls `id`.
@@ -74,6 +77,18 @@ impl StackId {
     #[must_use]
     pub const fn quinn(self) -> QuinnSettings {
         self.quinn
+    }
+
+    /// The same stack, with a host's settings of DCCP.
+    #[must_use]
+    pub const fn with_dccp(self, dccp: DccpSettings) -> Self {
+        Self { dccp, ..self }
+    }
+
+    /// The host's settings of DCCP.
+    #[must_use]
+    pub const fn dccp(self) -> DccpSettings {
+        self.dccp
     }
 
     /// The same stack, of a host that changes its address.

@@ -11,7 +11,7 @@ use crate::captures::HostCaptures;
 use crate::flows::{Assignment, hosts};
 use crate::host::Host;
 use crate::migration::{self, Migration};
-use crate::observe::{Observer, observe, observe_program};
+use crate::observe::{Observer, add_dccp, observe, observe_program};
 use crate::program::Programs;
 use crate::refusal::Refusal;
 use crate::registry::StackId;
@@ -334,7 +334,12 @@ impl WithStacks {
             let ends = ends(&self.spec, flow, id).into_array();
             let is_quiet = self.world.packets_under_way() == 0;
             let lost = if is_quiet { u64::MAX } else { self.captures.lost_datagrams(ends) };
-            return observe_program(&self.spec, flow, id, &self.captures, (from, lost), outcome);
+            let mut observed = observe_program(&self.spec, flow, id, &self.captures, (from, lost), outcome);
+            let [sender, receiver] = [from, to].map(|place| self.hosts[place].1.report_on_datagrams(id));
+            if let (Some((sender, records)), Some((receiver, _))) = (sender, receiver) {
+                add_dccp(&mut observed, [&sender, &receiver], records);
+            }
+            return observed;
         }
         let receiver = report_of(&reports[to], id);
         let observer = Observer {
@@ -342,6 +347,9 @@ impl WithStacks {
             sender: report_of(&reports[from], id),
             received: receiver.map(|report| report.bytes),
             receiver_records: receiver.map_or(&[], |report| &report.records),
+            dccp: receiver
+                .and_then(|report| report.counters)
+                .filter(|_| self.hosts[to].1.carries_datagrams()),
         };
         observe(&self.spec, flow, id, &self.captures, &observer)
     }

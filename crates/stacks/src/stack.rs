@@ -9,6 +9,7 @@ use units::{Bytes, FlowId, Instant, Streams};
 use wire::Payload;
 use workload::{Counters, Ends, ObservedRecord};
 
+use crate::dccp_settings::DccpSettings;
 use crate::migration::Migration;
 use crate::quinn_settings::QuinnSettings;
 
@@ -31,6 +32,22 @@ pub trait Stack: Send {
 
     /// Command: appends what has arrived in order to `out`. Returns whether the peer's stream has ended there.
     fn read(&mut self, socket: StackSocket, out: &mut Vec<u8>) -> bool;
+
+    /// Whether it carries datagrams, which may be lost: what is written in one call is one datagram, and what arrives
+    /// is read by [`Stack::read_datagram`] and not compared with a stream.
+    fn carries_datagrams(&self) -> bool {
+        false
+    }
+
+    /// Command: sends a datagram, once the congestion control lets it go. Returns whether there was room for it.
+    fn send_datagram(&mut self, _socket: StackSocket, _payload: Vec<u8>) -> bool {
+        false
+    }
+
+    /// Command: takes the next datagram that has arrived.
+    fn read_datagram(&mut self, _socket: StackSocket) -> Option<Vec<u8>> {
+        None
+    }
 
     /// Command: ends our stream.
     fn close(&mut self, now: Instant, socket: StackSocket);
@@ -172,7 +189,9 @@ pub struct Setup {
     pub profile: Arc<tcp::Config>,
     /// The host's settings of quinn, for that stack.
     pub quinn: QuinnSettings,
-    /// The change of the host's address, for that stack.
+    /// The host's settings of DCCP, for that stack.
+    pub dccp: DccpSettings,
+    /// The change of the host's address, for the stack of QUIC.
     pub migration: Option<Migration>,
     /// The ports of servers that speak HTTP/3, for that stack.
     pub http3: BTreeSet<u16>,

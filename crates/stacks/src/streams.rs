@@ -14,6 +14,7 @@ use wire::{Flags, Payload, Segment};
 use workload::{Ends, ObservedRecord};
 
 use crate::arrived::Arrived;
+use crate::dccp_settings::DccpSettings;
 use crate::lasthop::read_segment;
 use crate::quinn_settings::QuinnSettings;
 use crate::registry::StackId;
@@ -245,6 +246,7 @@ impl StreamHost {
             streams: self.streams.below(&self.next.to_string()),
             profile: Arc::clone(profile),
             quinn: QuinnSettings::DEFAULT,
+            dccp: DccpSettings::DEFAULT,
             migration: None,
             http3: BTreeSet::new(),
             records: self.records,

@@ -116,13 +116,16 @@ pub enum Decision {
     Established,
     /// The connection continues from another address (RFC 9000 §9).
     Migrate,
+    /// A sender of unreliable datagrams lowered its window or its rate for losses, and sends nothing again (RFC 4341
+    /// §5, RFC 4342 §5).
+    Congestion,
     /// The peer does not understand what the profile asks for.
     Fallback,
 }
 
 impl Decision {
     /// All of them, in the order of the enumeration.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Ack,
         Self::DuplicateAck,
         Self::Retransmit,
@@ -138,6 +141,7 @@ impl Decision {
         Self::Inherit,
         Self::Established,
         Self::Migrate,
+        Self::Congestion,
         Self::Fallback,
     ];
 
@@ -160,6 +164,7 @@ impl Decision {
             Self::Inherit => "inherit",
             Self::Established => "established",
             Self::Migrate => "migrate",
+            Self::Congestion => "congestion",
             Self::Fallback => "fallback",
         }
     }

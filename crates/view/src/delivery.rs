@@ -25,7 +25,7 @@ pub(crate) struct Series {
 /// it had marked as lost.
 pub(crate) fn flight(flow: &Flow<'_>) -> Series {
     if flow.is_of_datagrams() {
-        // For QUIC only the sender's record has it: acknowledgments in datagrams are encrypted.
+        // For QUIC and DCCP the sender's record has it: acknowledgments of QUIC are encrypted.
         let told = |column| flow.decisions.as_ref().map(|told| told.numbers(column)).unwrap_or_default();
         return Series { time: told("time_ns"), value: told("flight") };
     }

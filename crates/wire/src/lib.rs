@@ -4,8 +4,8 @@
 //! pass segments around.
 //!
 //! - [`emit_ipv4`], [`emit_ipv6`] and [`parse`]: whole packets, from values to bytes and back. The formats are in
-//!   [`ip`], [`tcp`] and [`udp`]. Input may be anything: a packet that cannot be read is a [`ParseError`], a packet
-//!   that is only unusual has [`Oddity`]s.
+//!   [`ip`], [`tcp`], [`udp`] and [`dccp`]. Input may be anything: a packet that cannot be read is a
+//!   [`ParseError`], a packet that is only unusual has [`Oddity`]s.
 //! - [`capture`]: reading pcap and pcapng files alike; [`pcap`] and [`pcapng`]: writing them.
 //! - [`framing`]: from a link-layer frame to the IP packet inside, through tunnels and fragments.
 //! - [`offload`]: packets that a kernel leaves to be segmented or to get their checksums.
@@ -13,6 +13,7 @@
 mod ack_rate;
 pub mod capture;
 mod checksum;
+pub mod dccp;
 mod error;
 mod fast_open;
 mod frame;
@@ -34,8 +35,8 @@ pub use error::ParseError;
 pub use fast_open::FastOpenCookie;
 pub use option_layout::OptionLayout;
 pub use packet::{
-    Oddity, Parsed, Transport, emit_ipv4, emit_ipv4_behind, emit_ipv6, emit_udp_ipv4, emit_udp_ipv4_behind,
-    emit_udp_ipv6, parse, parse_headers,
+    Oddity, Parsed, Transport, emit_dccp_ipv4_behind, emit_ipv4, emit_ipv4_behind, emit_ipv6, emit_udp_ipv4,
+    emit_udp_ipv4_behind, emit_udp_ipv6, parse, parse_headers,
 };
 pub use payload::{Data, Payload};
 pub use segment::{AccEcn, AccEcnOrder, Ecn, Flags, Options, SackBlocks, Segment, Timestamps};

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::checksum::Checksum;
 use crate::ip::{self, Protocol, v4, v6};
 use crate::udp::Datagram;
-use crate::{Ecn, ParseError, Segment, tcp, udp};
+use crate::{Ecn, ParseError, Segment, dccp, tcp, udp};
 
 /// A packet that could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub enum Transport {
     Tcp(Segment),
     /// A UDP datagram.
     Udp(Datagram),
+    /// A DCCP packet.
+    Dccp(dccp::Packet),
     /// A part of a fragmented packet; parts are not put together.
     Fragment(Protocol),
     /// Something else.
@@ -42,7 +44,7 @@ pub enum Oddity {
     /// The checksum of the segment or datagram is wrong: damaged on the way, or captured before
     /// the sender's network card had filled it in.
     Checksum,
-    /// The TCP options could not be read to their end.
+    /// The options of TCP or DCCP could not be read to their end.
     Options,
     /// The end of the packet was not captured.
     CutOff,
@@ -131,6 +133,23 @@ pub fn emit_udp_ipv4_behind(header: v4::Header, datagram: &Datagram) -> Vec<u8> 
     out
 }
 
+/// The bytes of an IPv4 packet that carries a packet of DCCP behind a given header.
+///
+/// # Panics
+/// If the packet is over 65,535 bytes, its header over 1020.
+#[must_use]
+pub fn emit_dccp_ipv4_behind(header: v4::Header, packet: &dccp::Packet) -> Vec<u8> {
+    let len = packet.wire_len();
+    let mut out = Vec::with_capacity(v4::HEADER_LEN + len as usize);
+    header.encode(len as usize, &mut out);
+    dccp::encode(
+        packet,
+        Checksum::pseudo_v4(header.source, header.destination, Protocol::DCCP, len),
+        &mut out,
+    );
+    out
+}
+
 /// The bytes of an IPv6 packet that carries `datagram`.
 ///
 /// # Panics
@@ -201,6 +220,13 @@ fn parse_to(bytes: &[u8], depth: Depth) -> Result<Parsed, ParseError> {
             note(summed && !checksum_of(&header, covered), Oddity::Checksum);
             Transport::Udp(datagram)
         }
+        Protocol::DCCP if dccp::has_known_type(payload) => {
+            let (packet, options_sound) = dccp::decode(payload)?;
+            note(whole && !options_sound, Oddity::Options);
+            let covered = dccp::covered(payload, packet.coverage);
+            note(verified && !checksum_over(&header, covered, payload.len() as u32), Oddity::Checksum);
+            Transport::Dccp(packet)
+        }
         other => Transport::Other(other),
     };
     Ok(Parsed { header, transport, missing, oddities })
@@ -208,11 +234,15 @@ fn parse_to(bytes: &[u8], depth: Depth) -> Result<Parsed, ParseError> {
 
 /// Whether the checksum of the segment or datagram in `payload` is right.
 fn checksum_of(header: &ip::Header, payload: &[u8]) -> bool {
-    let len = payload.len() as u32;
+    checksum_over(header, payload, payload.len() as u32)
+}
+
+/// The same for a payload of `len` bytes of which the checksum covers these.
+fn checksum_over(header: &ip::Header, covered: &[u8], len: u32) -> bool {
     let mut checksum = match header {
         ip::Header::V4(v4) => Checksum::pseudo_v4(v4.source, v4.destination, v4.protocol, len),
         ip::Header::V6(v6) => Checksum::pseudo_v6(v6.source, v6.destination, v6.protocol, len),
     };
-    checksum.add(payload);
+    checksum.add(covered);
     checksum.finish() == 0
 }

@@ -73,6 +73,16 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// The loss events of a half-connection of DCCP with this sender: its receiver counts them, or else it does.
+    #[must_use]
+    pub const fn loss_events(&self, receiver: &Self) -> u64 {
+        if receiver.packets == 0 && receiver.congestion_events > 0 {
+            receiver.congestion_events
+        } else {
+            self.congestion_events
+        }
+    }
+
     /// Adds the counters of another connection.
     pub fn add(&mut self, other: &Self) {
         self.packets += other.packets;

@@ -25,6 +25,7 @@ _DATAGRAMS: Final[Columns] = {
     "packets_lost": ("lost", 1),
     "packets_late": ("late", 1),
     "frame_loss": ("lost or late %", 100),
+    "loss_event_rate": ("loss events %", 100),
     "delay_mean_s": ("mean delay ms", 1000),
     "delay_p95_s": ("95 % within ms", 1000),
     "jitter_s": ("jitter ms", 1000),
@@ -60,7 +61,8 @@ def print_measured(flows: Sequence[Mapping[str, Any]], links: Sequence[Mapping[s
     # A download is one transfer, and the row of its flow says all about it.
     transfers = [flow for flow in flows if flow.get("transfers", 0) > 1]
     _print("Transfers:", ("flow",), transfers, _TRANSFERS)
-    datagrams = [flow for flow in flows if flow.get("frame_loss") is not None]
+    keys = ("frame_loss", "loss_event_rate")
+    datagrams = [flow for flow in flows if any(flow.get(key) is not None for key in keys)]
     _print("Datagrams:", ("flow",), datagrams, _DATAGRAMS)
     milestones = [{"flow": flow["flow"], **each} for flow in flows for each in flow.get("milestones", ())]
     _print("Milestones:", ("flow",), milestones, _MILESTONES)

@@ -24,8 +24,12 @@ from lasthop.plots.span import Span
 
 HEIGHT_IN: Final = 2.9
 
-LOSS_EVENTS: Final = ("fast_retransmit", "collapse")
-"""Events of a loss detected by duplicate ACKs: the sender enters recovery, or slow start (Tahoe)."""
+LOSS_EVENTS: Final = {
+    "fast retransmit": ("fast_retransmit", "collapse"),
+    "loss event": ("congestion",),
+}
+"""Events of a loss detected by acknowledgments, by their words: the sender enters recovery, or slow start (Tahoe); or
+it lowers its window or rate, and sends nothing again (DCCP)."""
 
 
 def draw(source: Source, view: View) -> Figure:
@@ -113,10 +117,12 @@ def _draw_window(axes: Axes, tcp: Columns, scale: Scale, drawn: set[str]) -> Non
 
 
 def _draw_losses(axes: Axes, tcp: Columns, drops: Drops, span: Span, scale: Scale) -> None:
-    """A triangle on the curve at each fast retransmit, and a cross at the bottom for each drop."""
+    """A triangle on the curve at each loss that was detected, and a cross at the bottom for each drop."""
     time, cwnd = tcp.seconds("time_ns"), tcp.numbers("cwnd")
-    entered = np.flatnonzero(np.isin(tcp.texts("event").astype(str), LOSS_EVENTS) & span.holds(time))
-    if len(entered):
+    for words, events in LOSS_EVENTS.items():
+        entered = np.flatnonzero(np.isin(tcp.texts("event").astype(str), events) & span.holds(time))
+        if not len(entered):
+            continue
         before = np.fmax(cwnd[_rows_before(tcp)[entered]], cwnd[entered])
         axes.plot(
             time[entered],
@@ -128,7 +134,7 @@ def _draw_losses(axes: Axes, tcp: Columns, drops: Drops, span: Span, scale: Scal
             markeredgewidth=0,
             color=style.BLACK,
             zorder=6,
-            label=f"fast retransmit ({len(entered)})",
+            label=f"{words} ({len(entered)})",
         )
     dropped = drops.time[span.holds(drops.time)]
     if len(dropped):

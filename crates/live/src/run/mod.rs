@@ -57,6 +57,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let flows = flows_of_hosts(spec, &options);
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
     options.stacks.check_no_migration(spec)?;
+    options.stacks.check_no_dccp(spec)?;
     let remote = nodes(spec).filter(|node| is_remote(&options, *node));
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks).with_remote(remote);
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);

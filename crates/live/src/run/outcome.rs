@@ -372,6 +372,7 @@ fn observed_bulk(
         sender: report_of(&session.stacks[from], id),
         received: by_stack.map(|report| report.bytes).or(by_kernel.map(|received| received.bytes)),
         receiver_records: by_stack.map_or(&[], |report| &report.records),
+        dccp: None,
     };
     if stacks.get(flow.to) == Some(StackId::PROGRAM) {
         // Only the program knows the bytes that it has read, so the bytes that its stack has acknowledged count.

@@ -53,7 +53,7 @@ fn host(host: &mut Host) {
     match host.stack {
         None | Some(Stack::Lasthop | Stack::Kernel) => options(&mut host.tcp),
         Some(Stack::Quinn) => host.tcp = host.tcp.get("ack").cloned().unwrap_or_default(),
-        Some(Stack::Smoltcp | Stack::Program) => host.tcp = Value::Null,
+        Some(Stack::Smoltcp | Stack::Program | Stack::Dccp) => host.tcp = Value::Null,
     }
 }
 

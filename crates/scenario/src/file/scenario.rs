@@ -7,7 +7,7 @@ use cell::quantity::{Degrees, Metres, Speed};
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use stacks::{QuinnSettings, StackId};
+use stacks::{DccpSettings, QuinnSettings, StackId};
 use units::text::{PacketsOrBytes, QueueLimit, REMEDY};
 use units::{Bytes, Duration, Rate};
 
@@ -59,8 +59,8 @@ pub struct Scenario {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Its TCP: the name of a profile, or a path to one. Required unless its stack is smoltcp, quinn or a program,
-    /// which use no profile.
+    /// Its TCP: the name of a profile, or a path to one. Required unless its stack is smoltcp, quinn, dccp or a
+    /// program, which use no profile.
     pub profile: Option<String>,
     /// Its network stack; without it, our own TCP in virtual time and the kernel's in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,6 +68,9 @@ pub struct Host {
     /// Settings of its stack if that is quinn: the congestion control, the first window, 0-RTT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quinn: Option<QuinnSettings>,
+    /// Settings of its stack if that is DCCP: the congestion control, the Ack Ratio, the Sequence Window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dccp: Option<DccpSettings>,
     /// A change of its address during a run in virtual time, which needs quinn: connections that it opened continue
     /// from the new one (RFC 9000 §9).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,6 +117,8 @@ pub enum Stack {
     Quinn,
     /// A program of the user's (`lasthop live --in`), which gets the host's packets by a descriptor, in real time only.
     Program,
+    /// DCCP, datagrams with congestion control, in virtual time only. Both hosts of a flow have it.
+    Dccp,
 }
 
 impl Stack {
@@ -127,6 +132,7 @@ impl Stack {
             Self::Smoltcp => "smoltcp",
             Self::Quinn => "quinn",
             Self::Program => "program",
+            Self::Dccp => "dccp",
         };
         StackId::named(name).expect("every stack is in the registry")
     }

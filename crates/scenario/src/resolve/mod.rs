@@ -216,6 +216,7 @@ impl Check<'_> {
     ) -> Result<Host, InputError> {
         let file = &self.file.hosts[name];
         self.quinn(name, file)?;
+        self.dccp(name, file)?;
         let needs_profile = is_end && file.stack.is_none_or(Stack::follows_a_profile);
         if needs_profile && file.profile.is_none() {
             let message = "the key \"profile\" is missing";
@@ -230,6 +231,7 @@ impl Check<'_> {
             tcp,
             stack: file.stack,
             quinn: file.quinn,
+            dccp: file.dccp,
             migrate: self.migrate(name, file, taken)?,
             at: file.at.clone(),
             sysctl: BTreeMap::new(),

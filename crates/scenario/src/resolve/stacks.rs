@@ -57,6 +57,29 @@ impl Check<'_> {
         ))
     }
 
+    /// Settings of DCCP need its stack and must make sense, and such a host has no keys of TCP.
+    pub(super) fn dccp(&self, name: &str, file: &crate::file::Host) -> Result<(), InputError> {
+        let at = KeyPath::of(["hosts", name]);
+        let is_dccp = file.stack == Some(Stack::Dccp);
+        if let Some(settings) = &file.dccp {
+            if !is_dccp {
+                let message = format!("host \"{name}\" has settings of DCCP, and another stack");
+                let help = "add stack = \"dccp\", or leave them out";
+                return Err(self.tree.error(&at.below("dccp"), message, help));
+            }
+            if let Some([key, message, help]) = settings.wrong() {
+                return Err(self.tree.error(&at.below("dccp").below(key), message, help));
+            }
+        }
+        // The keys of a profile are for the stack that an override may give the host.
+        if is_dccp && file.profile.is_none() && !file.tcp.is_empty() {
+            let message = format!("host \"{name}\" has DCCP, which has no TCP");
+            let help = "leave these keys out; the table dccp has those of DCCP";
+            return Err(self.tree.error(&at.below("tcp"), message, help));
+        }
+        Ok(())
+    }
+
     fn not_simulated(&self) -> Result<(), InputError> {
         let given = |(name, host): &(&String, &crate::file::Host)| {
             host.stack.is_some_and(|stack| stack != Stack::Lasthop) && self.file.live.simulates(name)
@@ -73,7 +96,7 @@ impl Check<'_> {
 
     fn refused(&self, refusal: &Refusal) -> InputError {
         let flow = match refusal {
-            Refusal::RealTime { host, .. } | Refusal::Lacking { host, .. } => {
+            Refusal::RealTime { host, .. } | Refusal::Lacking { host, .. } | Refusal::DccpLive { host } => {
                 return self.tree.error(&KeyPath::of(["hosts", host, "stack"]), refusal.to_string(), "");
             }
             Refusal::ZeroRtt { without, .. } => {
@@ -91,9 +114,14 @@ impl Check<'_> {
             Refusal::Transport { flow, .. }
             | Refusal::Mtu { flow, .. }
             | Refusal::Streams { flow, .. }
+            | Refusal::Dccp { flow, .. }
             | Refusal::Program { flow, .. } => flow,
         };
-        let key = if matches!(refusal, Refusal::Streams { .. }) { "workload" } else { "to" };
+        let key = match refusal {
+            Refusal::Streams { .. } => "workload",
+            Refusal::Dccp { key, .. } => key,
+            _ => "to",
+        };
         let entry = self.file.flows.iter().position(|entry| {
             flow.strip_prefix(&entry.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         });
@@ -112,7 +140,8 @@ mod tests {
     use super::*;
     use crate::tests::{GOOD, read};
 
-    const STACKS: [Stack; 5] = [Stack::Lasthop, Stack::Kernel, Stack::Smoltcp, Stack::Quinn, Stack::Program];
+    const STACKS: [Stack; 6] =
+        [Stack::Lasthop, Stack::Kernel, Stack::Smoltcp, Stack::Quinn, Stack::Program, Stack::Dccp];
 
     #[test]
     fn the_keys_values_are_the_registrys_names() {

@@ -77,6 +77,9 @@ pub struct FlowMeasures {
     pub delay_p99_s: Option<f64>,
     /// The mean difference of the delays of one such packet and the next (D of RFC 3550 §6.4.1).
     pub jitter_s: Option<f64>,
+    /// Loss events for each data packet sent, of DCCP alone (RFC 4341 §5, RFC 5348 §5.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_event_rate: Option<f64>,
     /// The quality of a call: transmission rating R of ITU-T G.107, from 0 to 93.2.
     pub r_factor: Option<f64>,
     /// The mean opinion score that follows from it, from 1 to 4.5.

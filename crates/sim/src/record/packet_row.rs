@@ -2,7 +2,7 @@
 
 use tcp::Kind;
 use units::PacketId;
-use wire::{Flags, Segment, Transport};
+use wire::{Flags, Segment, Transport, dccp};
 
 use crate::ids::{ConversationId, Id, NodeId};
 use crate::packet::{Body, Packet};
@@ -106,11 +106,12 @@ pub(super) fn captured_len(bytes: &[u8], snap_length: SnapLength) -> usize {
     }
 }
 
-/// Length of the headers of a packet with TCP or UDP.
+/// Length of the headers of a packet with TCP, UDP or DCCP.
 fn headers_len(bytes: &[u8]) -> Option<usize> {
     let payload = match wire::parse(bytes).ok()?.transport {
         Transport::Tcp(segment) => segment.payload.len(),
         Transport::Udp(datagram) => datagram.payload.len(),
+        Transport::Dccp(packet) => packet.payload.len(),
         Transport::Fragment(_) | Transport::Other(_) => return None,
     };
     Some(bytes.len() - payload as usize)
@@ -144,6 +145,17 @@ pub(super) fn raw_kind(segment: &Segment) -> &'static str {
         () if flags.contains(Flags::FIN) => "fin",
         () if !segment.payload.is_empty() => "data",
         () => "ack",
+    }
+}
+
+/// The kind of a packet of DCCP: with data it is a datagram.
+pub(super) const fn dccp_kind(kind: dccp::Kind) -> &'static str {
+    match kind {
+        dccp::Kind::Data | dccp::Kind::DataAck => "datagram",
+        dccp::Kind::Request | dccp::Kind::Response => "syn",
+        dccp::Kind::Ack | dccp::Kind::Sync | dccp::Kind::SyncAck => "ack",
+        dccp::Kind::CloseReq | dccp::Kind::Close => "fin",
+        dccp::Kind::Reset => "reset",
     }
 }
 

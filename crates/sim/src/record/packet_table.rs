@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use tcp::{Kind, Transmit};
 use trace::ledger::Diagnosis;
 use units::Seq;
-use wire::udp::Datagram;
-use wire::{Parsed, Segment, Transport, ip};
+use wire::{Parsed, Segment, Transport, dccp, ip};
 
 use super::conversation::{Conversation, Key};
-use super::packet_row::{Content, DATAGRAM_HEADERS, PacketRow, SnapLength, kind_and_cause, raw_kind};
+use super::packet_row::{
+    Content, DATAGRAM_HEADERS, PacketRow, SnapLength, dccp_kind, kind_and_cause, raw_kind,
+};
 use crate::external::{ObservedConnection, ObservedFlow};
 use crate::ids::{ConversationId, FlowId, Id, IdVec, NodeId, Side};
 use crate::packet::{Body, Packet};
@@ -205,7 +206,11 @@ impl PacketTable {
         let parsed = wire::parse(bytes).ok();
         match &parsed {
             Some(Parsed { header, transport: Transport::Udp(datagram), .. }) => {
-                self.row_of_raw_datagram(header, datagram)
+                let ports = [datagram.source_port, datagram.destination_port];
+                self.row_of_raw_datagram(header, ports, datagram.payload.len())
+            }
+            Some(Parsed { header, transport: Transport::Dccp(packet), .. }) => {
+                self.row_of_dccp(header, packet)
             }
             Some(packet) => match packet.segment() {
                 Some(segment) => self.row_of_raw_segment(&packet.header, segment),
@@ -226,12 +231,22 @@ impl PacketTable {
     }
 
     /// A datagram from outside carries no number: it gets that of its order.
-    fn row_of_raw_datagram(&mut self, header: &ip::Header, datagram: &Datagram) -> PacketRow {
-        let (key, sender) = key_and_sender(header, datagram.source_port, datagram.destination_port);
+    fn row_of_raw_datagram(&mut self, header: &ip::Header, ports: [u16; 2], len: u32) -> PacketRow {
+        let (key, sender) = key_and_sender(header, ports[0], ports[1]);
         let conversation = self.find_or_insert(key, || Conversation::of_key(key));
         let seq = self.conversations[conversation].next_datagram(sender) as i64;
-        let len = datagram.payload.len();
         PacketRow { conversation, kind: "datagram", seq, len, ..PacketRow::other() }
+    }
+
+    /// A packet of DCCP: with data it is a datagram, and others belong to the same conversation.
+    fn row_of_dccp(&mut self, header: &ip::Header, packet: &dccp::Packet) -> PacketRow {
+        let ports = [packet.source_port, packet.destination_port];
+        if packet.kind.has_data() {
+            return self.row_of_raw_datagram(header, ports, packet.payload.len());
+        }
+        let (key, _) = key_and_sender(header, ports[0], ports[1]);
+        let conversation = self.find_or_insert(key, || Conversation::of_key(key));
+        PacketRow { conversation, kind: dccp_kind(packet.kind), ..PacketRow::other() }
     }
 
     /// Packets of all other protocols share one conversation.

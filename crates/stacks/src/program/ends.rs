@@ -33,14 +33,21 @@ struct DatagramEnd {
     flow: FlowId,
     ends: Ends,
     class: u8,
+    /// The connection that carries them, of a stack that carries datagrams.
+    socket: Option<StackSocket>,
     /// The number after the highest that has arrived.
     expected: u64,
 }
 
 impl ProgramEnds {
-    /// Adds the end of a flow's datagrams, of a traffic class.
-    pub(crate) fn add_datagrams(&mut self, flow: FlowId, ends: Ends, class: u8) {
-        self.datagrams.push(DatagramEnd { flow, ends, class, expected: 0 });
+    /// Adds the end of a flow's datagrams, of a traffic class; `socket` waits for the connection that carries them.
+    pub(crate) fn add_datagrams(&mut self, flow: FlowId, ends: Ends, class: u8, socket: Option<StackSocket>) {
+        self.datagrams.push(DatagramEnd { flow, ends, class, socket, expected: 0 });
+    }
+
+    /// The connection that carries a flow's datagrams.
+    pub(crate) fn socket_of_datagrams(&self, flow: FlowId) -> Option<StackSocket> {
+        self.datagrams.iter().find(|end| end.flow == flow)?.socket
     }
 
     /// Opens an end: it connects, or waits for the one peer.
@@ -69,9 +76,16 @@ impl ProgramEnds {
         Remains { read: end.read(), counters, records }
     }
 
-    /// Sends a datagram of a flow.
-    pub(crate) fn send_datagram(&mut self, flow: FlowId, outgoing: OutgoingDatagram) {
-        let Some(end) = self.datagrams.iter().find(|end| end.flow == flow) else { return };
+    /// Sends a datagram of a flow, in a packet of UDP or over a stack that carries datagrams. That may refuse it.
+    pub(crate) fn send_datagram(&mut self, stack: &mut dyn Stack, flow: FlowId, outgoing: OutgoingDatagram) {
+        let Some(end) = self.datagrams.iter_mut().find(|end| end.flow == flow) else { return };
+        if stack.carries_datagrams() {
+            let socket = *end.socket.get_or_insert_with(|| stack.connect(outgoing.at, end.ends));
+            if !stack.send_datagram(socket, outgoing.payload()) {
+                self.events.push_back((flow, EndEvent::Refused { number: outgoing.number }));
+            }
+            return;
+        }
         self.identification = self.identification.wrapping_add(1);
         self.packets.push_back(datagram::packet(&outgoing, end.ends, end.class, self.identification));
     }
@@ -91,9 +105,7 @@ impl ProgramEnds {
         let mut known = self.datagrams.iter_mut();
         let read = known.find_map(|end| Some((datagram::read(packet, end.ends)?, end)));
         let Some((payload, end)) = read else { return self.early.keep(packet) };
-        let number = datagram_number(&payload, end.expected);
-        end.expected = end.expected.max(number.saturating_add(1));
-        let event = EndEvent::Datagram { number, size: datagram_size(payload.len()) };
+        let event = end.receive(&payload);
         self.events.push_back((end.flow, event));
         true
     }
@@ -112,7 +124,7 @@ impl ProgramEnds {
 
     /// Lets the ends read and write. Returns whether they did.
     pub(crate) fn drive(&mut self, now: Instant, stack: &mut dyn Stack) -> Result<bool, Corrupted> {
-        let mut did = false;
+        let mut did = self.read_datagrams(stack);
         for (Key { flow, socket }, (stack_socket, end)) in &mut self.ends {
             let (flow, socket) = (*flow, *socket);
             let mut over_stack = OverStack { now, stack: &mut *stack, socket: *stack_socket };
@@ -124,6 +136,29 @@ impl ProgramEnds {
             self.events.extend(read.into_iter().chain(over).map(|event| (flow, event)));
         }
         Ok(did)
+    }
+}
+
+impl ProgramEnds {
+    /// Takes the datagrams that have arrived over a stack that carries them. Returns whether there were any.
+    fn read_datagrams(&mut self, stack: &mut dyn Stack) -> bool {
+        let before = self.events.len();
+        for end in self.datagrams.iter_mut().filter(|end| end.socket.is_some()) {
+            while let Some(payload) = end.socket.and_then(|socket| stack.read_datagram(socket)) {
+                let event = end.receive(&payload);
+                self.events.push_back((end.flow, event));
+            }
+        }
+        self.events.len() > before
+    }
+}
+
+impl DatagramEnd {
+    /// A datagram arrived.
+    fn receive(&mut self, payload: &[u8]) -> EndEvent {
+        let number = datagram_number(payload, self.expected);
+        self.expected = self.expected.max(number.saturating_add(1));
+        EndEvent::Datagram { number, size: datagram_size(payload.len()) }
     }
 }
 

@@ -90,8 +90,8 @@ pub struct Explanation {
 }
 
 /// Explains the connections of a result, of one flow or of all. The table `segments` must be there; `tcp` adds the
-/// sender's decisions, of which the story of a connection of QUIC consists; `packets` adds the drops and delays of
-/// links. `captured` says that packets are frames.
+/// sender's decisions, of which the story of a connection of QUIC or DCCP consists; `packets` adds the drops and delays
+/// of links. `captured` says that packets are frames.
 ///
 /// # Errors
 /// If a table lacks a column.
@@ -109,7 +109,7 @@ pub fn explain(
         .collect())
 }
 
-/// Explains the connections of a flow: of TCP, or of QUIC; none of a flow of other datagrams.
+/// Explains the connections of a flow: of TCP, QUIC or DCCP; none of a flow of other datagrams.
 pub(crate) fn explain_flow(
     tables: &Tables,
     flow: &Flow<'_>,

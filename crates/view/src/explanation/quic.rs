@@ -1,5 +1,5 @@
-//! The story of a connection of QUIC: its packets are datagrams that only its ends can read, and its decisions are
-//! those that the sender's stack reports.
+//! The story of a connection of QUIC or DCCP: its packets are datagrams, and its decisions are those that the sender's
+//! stack reports. Nothing of DCCP is sent again, so its story has no retransmissions.
 
 use crate::explanation::decisions::Decisions;
 use crate::explanation::words::{at, count, grouped, joined, lasting, listed};
@@ -49,7 +49,7 @@ fn opening(decisions: &Decisions<'_>, start: f64) -> Option<Event> {
 
 /// The losses and marks to which the congestion control answers.
 fn reductions(decisions: &Decisions<'_>) -> Vec<Event> {
-    let kinds = ["fast_retransmit", "collapse", "mark"];
+    let kinds = ["fast_retransmit", "collapse", "mark", "congestion"];
     let told = |kind: &'static str, place: usize| {
         let made = decisions.get(place);
         let text = joined(&[made.reason.to_owned(), window_change(decisions, place)]);
@@ -67,7 +67,11 @@ fn probes(decisions: &Decisions<'_>) -> Option<Event> {
     let shown: Vec<String> = times.iter().take(MANY_PROBES).map(|time| at(*time)).collect();
     let others = times.len() - shown.len();
     let others = if others > 0 { format!(", and {} later", count(others, "more")) } else { String::new() };
-    let text = format!("{} at {}{others}", count(times.len(), "probe timeout"), listed(&shown));
+    // QUIC probes; of DCCP the reason says that nothing was heard.
+    let reason = decisions.get(*decisions.of("timeout").first()?).reason;
+    let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    let what = if reason.is_empty() { "probe timeout" } else { "timeout" };
+    let text = format!("{} at {}{others}{because}", count(times.len(), what), listed(&shown));
     Some(event(first, last, "timeout", text))
 }
 

@@ -13,6 +13,8 @@ impl Protocol {
     pub const TCP: Self = Self(6);
     /// UDP.
     pub const UDP: Self = Self(17);
+    /// DCCP (RFC 4340).
+    pub const DCCP: Self = Self(33);
     /// IPv6 routing header (RFC 8200 §4.4).
     pub const ROUTING: Self = Self(43);
     /// IPv6 fragment header (RFC 8200 §4.5).

@@ -5,7 +5,7 @@ use link::distribution::Source;
 use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Instant, Streams};
+use units::{Bytes, Instant, Streams};
 
 use super::packets::Packets;
 use super::{Service, WorkloadParameters};
@@ -31,6 +31,10 @@ impl WorkloadParameters for Parameters {
 
     fn service(&self) -> Service {
         self.0.service()
+    }
+
+    fn largest_packet(&self) -> Option<Bytes> {
+        Some(self.0.size())
     }
 
     fn program(&self, _: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

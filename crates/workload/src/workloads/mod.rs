@@ -58,6 +58,11 @@ pub trait WorkloadParameters {
     /// The transport that it uses.
     fn service(&self) -> Service;
 
+    /// The size of its largest datagram, IP and UDP headers included, where it has datagrams of its own sizes.
+    fn largest_packet(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Reads the files that its distributions name, by `read`, into its parameters. A workload without distributions
     /// has nothing to read.
     ///
@@ -239,6 +244,12 @@ impl Application {
     #[must_use]
     pub fn service(&self) -> Service {
         self.parameters().service()
+    }
+
+    /// The size of its largest datagram, IP and UDP headers included, if it has datagrams.
+    #[must_use]
+    pub fn largest_packet(&self) -> Option<Bytes> {
+        self.parameters().largest_packet()
     }
 
     /// The program of a flow whose streams these are.

@@ -61,6 +61,10 @@ impl WorkloadParameters for Parameters {
         self.off.load_files(read).map_err(|error| error.below("off"))
     }
 
+    fn largest_packet(&self) -> Option<Bytes> {
+        Some(self.packet)
+    }
+
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
         let gap = Source::Constant(time_at(self.rate, self.packet));
         let on = Source::new(&self.on, streams.stream("on"));

@@ -31,6 +31,10 @@ impl Packets {
         Service::datagrams(BULK_PORT, self.budget)
     }
 
+    pub(super) const fn size(&self) -> Bytes {
+        self.packet
+    }
+
     /// The mean time from one packet to the next.
     pub(super) fn interval(&self) -> Duration {
         time_at(self.rate, self.packet)

@@ -99,6 +99,10 @@ impl WorkloadParameters for Parameters {
         self.pause.load_files(read).map_err(|error| error.below("pause"))
     }
 
+    fn largest_packet(&self) -> Option<Bytes> {
+        Some(self.packet())
+    }
+
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
         let talk = Source::new(&self.talk, streams.stream("talk"));
         let pause = Source::new(&self.pause, streams.stream("pause"));

@@ -1,10 +1,12 @@
 //! TFRC (RFC 5348): datagrams at the rate that a TCP would have under the same losses and round trips, but steadily.
 //! For calls and films that are to be fair to TCP; TFRC-SP (RFC 4828) is its variant for small packets.
 //!
+//! CCID 3 of DCCP (RFC 4342), of the crate `stacks`, has the same sender and loss history.
+//!
 //! `equation.rs` is the throughput of a TCP, `loss_history.rs` what counts as a loss event, `receiver.rs` and
 //! `sender.rs` are the two ends. The program is both, and what a packet would carry it keeps until the packet arrives.
 
-mod equation;
+pub mod equation;
 mod loss_history;
 mod parameters;
 mod receiver;
@@ -16,9 +18,11 @@ use link::ConfigError;
 use registry::Entry;
 use units::{Bytes, Instant, Rate, Side, Streams};
 
+pub use self::loss_history::{LossHistory, NewEvent};
 pub use self::parameters::Parameters;
-use self::receiver::{Feedback, Header, Receiver};
-use self::sender::Sender;
+pub use self::receiver::Feedback;
+use self::receiver::{Header, Receiver};
+pub use self::sender::Sender;
 use super::{BULK_PORT, Service, WorkloadParameters, check_packets};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId};
 
@@ -37,6 +41,10 @@ impl WorkloadParameters for Parameters {
 
     fn service(&self) -> Service {
         Service { feedback: true, ..Service::datagrams(BULK_PORT, self.budget) }
+    }
+
+    fn largest_packet(&self) -> Option<Bytes> {
+        Some(self.packet)
     }
 
     fn program(&self, _: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

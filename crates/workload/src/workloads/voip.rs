@@ -136,6 +136,10 @@ impl WorkloadParameters for Parameters {
         self.silence.load_files(read).map_err(|error| error.below("silence"))
     }
 
+    fn largest_packet(&self) -> Option<Bytes> {
+        Some(self.packet())
+    }
+
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
         let talk = Source::new(&self.talk, streams.stream("talk"));
         let silence = Source::new(&self.silence, streams.stream("silence"));

@@ -5,14 +5,16 @@ use units::Duration;
 /// The rate in bytes a second that a TCP has with segments of `s` bytes, this round trip and a loss event rate of `p`.
 ///
 /// X = s / (R·√(2bp/3) + `t_RTO`·(3·√(3bp/8)·p·(1 + 32p²))) with b = 1 and `t_RTO` = 4R, which the RFC recommends.
-pub(super) fn rate(s: f64, rtt: Duration, p: f64) -> f64 {
+#[must_use]
+pub fn rate(s: f64, rtt: Duration, p: f64) -> f64 {
     let r = rtt.as_secs_f64();
     let timeouts = 3.0 * (3.0 * B * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
     s / (r * (2.0 * B * p / 3.0).sqrt() + T_RTO * r * timeouts)
 }
 
 /// The loss event rate at which the equation gives this rate (RFC 5348 §6.3.1), by bisection of its logarithm.
-pub(super) fn loss_event_rate(s: f64, rtt: Duration, x: f64) -> f64 {
+#[must_use]
+pub fn loss_event_rate(s: f64, rtt: Duration, x: f64) -> f64 {
     let (mut low, mut high) = (libm::log(LEAST), 0.0);
     for _ in 0..STEPS {
         let middle = f64::midpoint(low, high);

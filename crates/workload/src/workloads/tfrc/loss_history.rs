@@ -7,7 +7,7 @@ use units::{Duration, Instant};
 
 /// Packets that have arrived, and losses.
 #[derive(Debug, Default)]
-pub(super) struct LossHistory {
+pub struct LossHistory {
     /// The highest number that arrived, and when.
     newest: Option<(u64, Instant)>,
     /// Numbers below it that have not arrived.
@@ -40,7 +40,7 @@ struct LossEvent {
 
 /// A loss that begins a new loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NewEvent {
+pub enum NewEvent {
     /// The first one of all: there is no interval before it yet (§6.3.1).
     First,
     /// One more.
@@ -48,6 +48,8 @@ pub(super) enum NewEvent {
 }
 
 impl LossHistory {
+    /// A history without packets; whether short intervals count each of their losses (RFC 4828 §3).
+    #[must_use]
     pub fn new(small_packets: bool) -> Self {
         Self { small_packets, ..Self::default() }
     }
@@ -106,6 +108,7 @@ impl LossHistory {
 
     /// The loss event rate, 0 before the first loss (§5.4). The present interval, which is not over, counts where it
     /// makes the mean larger.
+    #[must_use]
     pub fn loss_event_rate(&self) -> f64 {
         let (Some(event), Some((newest, _))) = (&self.event, self.newest) else { return 0.0 };
         let present = (newest - event.first + 1) as f64;

@@ -7,7 +7,7 @@ use super::loss_history::{LossHistory, NewEvent};
 
 /// Feedback of the receiver (§3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Feedback {
+pub struct Feedback {
     /// Time at which the last packet that had arrived was sent.
     pub echo: Instant,
     /// Time since its arrival at the receiver.

@@ -8,8 +8,9 @@ use super::equation;
 use super::parameters::Parameters;
 use super::receiver::Feedback;
 
+/// The sender.
 #[derive(Debug)]
-pub(super) struct Sender {
+pub struct Sender {
     parameters: Parameters,
     /// The allowed rate X in bytes a second.
     rate: f64,
@@ -29,6 +30,7 @@ pub(super) struct Sender {
 
 impl Sender {
     /// A packet a second, until there is feedback (§4.2).
+    #[must_use]
     pub fn new(parameters: Parameters, start: Instant) -> Self {
         let rate = parameters.packet.0 as f64;
         Self {
@@ -45,17 +47,75 @@ impl Sender {
         }
     }
 
+    /// Time of the next packet, or at which the nofeedback timer runs out.
+    #[must_use]
     pub fn poll_timeout(&self) -> Instant {
         self.next.min(self.nofeedback)
     }
 
+    /// Time from which the next packet may be sent.
+    #[must_use]
+    pub const fn next_at(&self) -> Instant {
+        self.next
+    }
+
+    /// Time at which the nofeedback timer runs out.
+    #[must_use]
+    pub const fn nofeedback_at(&self) -> Instant {
+        self.nofeedback
+    }
+
+    /// The allowed rate X in bytes a second.
+    #[must_use]
+    pub const fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The highest receive rate of the last two round trips, in bytes a second.
+    #[must_use]
+    pub fn receive_rate(&self) -> f64 {
+        self.highest_receive_rate()
+    }
+
+    /// The loss event rate that the receiver reported last.
+    #[must_use]
+    pub const fn loss_event_rate(&self) -> f64 {
+        self.loss_event_rate
+    }
+
+    /// Whether a packet may be sent now.
+    #[must_use]
     pub const fn is_due(&self, now: Instant) -> bool {
         self.next.as_nanos() <= now.as_nanos()
     }
 
     /// The round trip, zero before it is known.
+    #[must_use]
     pub fn rtt(&self) -> Duration {
         self.rtt.unwrap_or(Duration::ZERO)
+    }
+
+    /// A round trip is known before there is feedback, from the exchange that opened a connection: the sender begins
+    /// with a window a round trip (§4.2).
+    pub fn begin_with(&mut self, now: Instant, rtt: Duration) {
+        let rtt = rtt.max(Duration::from_nanos(1));
+        self.rtt = Some(rtt);
+        (self.rate, self.doubled, self.next) = (self.initial_rate(rtt), now, now);
+        self.restart_nofeedback(now);
+    }
+
+    /// The sender sends again after it had nothing to send and all of its packets had feedback. Each nofeedback timer
+    /// that has run out meanwhile halves the rate, down to the initial rate and no further (§4.4).
+    pub fn end_idling(&mut self, now: Instant) {
+        while self.nofeedback <= now {
+            let least = self.rate.min(self.initial_rate(self.rtt().max(Duration::from_nanos(1))));
+            if self.rate <= least {
+                break;
+            }
+            self.rate = (self.rate / 2.0).max(least);
+            self.restart_nofeedback(self.nofeedback);
+        }
+        self.restart_nofeedback(now);
     }
 
     /// A packet is sent; the next follows at the allowed rate (§4.6).
@@ -107,6 +167,7 @@ impl Sender {
     }
 
     /// Whether the nofeedback timer has run out.
+    #[must_use]
     pub const fn lacks_feedback(&self, now: Instant) -> bool {
         self.nofeedback.as_nanos() <= now.as_nanos()
     }
@@ -237,6 +298,27 @@ mod tests {
             rates.push((before / sender.rate).round());
         }
         assert_eq!(rates, [2.0, 4.0, 8.0]);
+    }
+
+    #[test]
+    fn a_round_trip_known_beforehand_gives_a_window_a_round_trip_at_once() {
+        let mut sender = sender(false);
+        sender.begin_with(at(100), Duration::from_millis(100));
+        assert_eq!((sender.rate, sender.next_at()), (40_000.0, at(100)));
+        told(&mut sender, 200, 40_000.0, 0.0);
+        assert_eq!(sender.rate, 80_000.0);
+    }
+
+    #[test]
+    fn silence_of_the_program_lowers_the_rate_to_the_initial_rate_and_no_further() {
+        for (silent_ms, rate) in [(200, 320_000.0), (500, 160_000.0), (60_000, 40_000.0)] {
+            let mut sender = sender(false);
+            told(&mut sender, 100, 0.0, 0.0);
+            (sender.rate, sender.nofeedback) = (320_000.0, at(500));
+            sender.end_idling(at(100 + silent_ms));
+            assert_eq!(sender.rate, rate, "{silent_ms}");
+            assert!(sender.nofeedback > at(100 + silent_ms));
+        }
     }
 
     #[test]
