@@ -118,7 +118,7 @@ impl Stuffer {
         (id, flow): (PacketId, u64),
         payload: u64,
     ) -> u64 {
-        let place = place_in_stream(&packet.headers).unwrap_or_else(|| id.0 << 16);
+        let place = place_in_stream(&packet.headers).unwrap_or(id.0 << 16);
         let headers = match packet.encoded.bytes(&packet.headers) {
             Some(bytes) => bytes.iter().filter(|octet| self.is_escaped(**octet)).count() as u64,
             None => {
