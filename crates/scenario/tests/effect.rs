@@ -29,6 +29,7 @@ const SCENARIOS: &[(&str, u64)] = &[
 /// of the link show them.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("flows.*.workload.voip.robustness", "a call with frames that are lost"),
+    ("hosts.*.dccp.send_queue", "a program that is faster than the window for long"),
     ("hosts.*.tcp.ack.linux-2000", "a sender that pauses"),
     ("hosts.*.tcp.congestion.reno.every_timeout_reduces", "two timeouts of one segment"),
     ("hosts.*.tcp.congestion.window-usage", "a sender that pauses, and a slow start of many round trips"),
@@ -46,8 +47,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hosts.*.tcp.syn_retries", "a path that is gone"),
     ("hosts.*.tcp.timestamps_on_reset", "a connection that is reset"),
     ("hosts.*.tcp.timestamps_required", "a peer that leaves its timestamps out"),
+    ("links.*.down.arq.at_limit", "a packet of which every attempt fails"),
+    ("links.*.down.arq.limit", "a packet of which every attempt fails"),
     ("links.*.down.events.0.counted_at", "losses before the packet of the event"),
     ("links.*.down.spikes.length", "a spike"),
+    ("links.*.up.arq.at_limit", "a packet of which every attempt fails"),
+    ("links.*.up.arq.limit", "a packet of which every attempt fails"),
     ("links.*.up.queue", "a way back that is filled"),
     ("links.*.up.receive_buffer", "a way back that is filled"),
     ("links.*.up.send_buffer", "a way back that is filled"),

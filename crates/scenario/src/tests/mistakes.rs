@@ -23,7 +23,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "queue = {",
         "quue = {",
-        "good.toml:12: links.lasthop.down.quue: there is no key \"quue\" here; did you mean \"queue\"? The keys are rate",
+        "good.toml:12: links.lasthop.down.quue: there is no key \"quue\" here; did you mean \"queue\"?",
     ),
     (
         "name = \"good\"",

@@ -12,6 +12,7 @@ use super::{BULK_PORT, Service, Transport, check_packets};
 /// Datagrams of one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "PacketSource")]
 pub struct Packets {
     /// Mean rate, IP and UDP headers included.
     rate: Rate,
