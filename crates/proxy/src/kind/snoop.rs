@@ -49,11 +49,11 @@ pub struct Parameters {
     pub retries: u32,
     /// The most connections of which segments are kept; the one longest idle is forgotten for another. Default: 64.
     pub connections: u32,
-    /// What becomes of SACK blocks that report losses which the agent repairs. Default: "hide".
+    /// Treatment of SACK blocks that report losses which the agent repairs. Default: "hide".
     pub sack: SackBlocks,
 }
 
-/// What becomes of the SACK blocks of ACKs that pass while the agent repairs.
+/// Treatment of the SACK blocks of ACKs that pass while the agent repairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SackBlocks {

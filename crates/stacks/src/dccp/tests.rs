@@ -63,7 +63,7 @@ impl Pair {
         }
     }
 
-    /// Runs for so long; `feeds` lets the client have data all the time.
+    /// Runs for this time; `feeds` lets the client have data all the time.
     fn run(&mut self, millis: u64, feeds: bool) {
         let end = self.now + Duration::from_millis(millis);
         loop {

@@ -1,4 +1,4 @@
-//! The receiver of CCID 2 (RFC 4341 §6): an acknowledgment for each so many data packets, with Ack Vectors.
+//! The receiver of CCID 2 (RFC 4341 §6): an acknowledgment for each Ack Ratio of data packets, with Ack Vectors.
 
 use std::collections::VecDeque;
 
