@@ -1,9 +1,9 @@
 //! Robust header compression (RFC 5795): TCP/IP (RFC 6846), RTP/UDP/IP and UDP/IP (RFC 3095 profiles 1 and 2).
 //!
 //! A header is sent as the least significant bits of its numbers (W-LSB, RFC 3095 §4.5.2): as few as tell the number
-//! from every value that the decompressor may have. The window of those values makes the scheme robust: so many
-//! packets in a row may be lost, and the next is restored all the same. A checksum over the header tells the
-//! decompressor that it restored a wrong one. Then, and until all fields are sent again, packets are lost.
+//! from every value that the decompressor may have. With a window of n values, n − 1 packets in a row may be lost, and
+//! the next is restored all the same. A checksum over the header tells the decompressor that it restored a wrong one.
+//! Then, and until all fields are sent again, packets are lost.
 //!
 //! - `fields.rs` reads the fields that change, and how long those are that are sent as they are.
 //! - `formats.rs` has the formats of packets and their lengths.
