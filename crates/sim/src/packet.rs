@@ -403,7 +403,8 @@ mod tests {
     fn what_every_packet_needs_lies_in_the_first_128_bytes() {
         let segments = std::mem::offset_of!(Packet, body) + std::mem::offset_of!(Transmit, segment);
         let options = segments + std::mem::offset_of!(Segment, options);
-        assert!(options + std::mem::offset_of!(Options, sack) < 128);
+        let blocks = options + std::mem::offset_of!(Options, sack);
+        assert!(blocks < 128, "blocks start at {blocks}");
     }
 
     #[test]

@@ -69,10 +69,10 @@ pub struct Options {
     pub layout: OptionLayout,
     /// Counts of bytes that arrived with each ECN field (RFC 9768 §3.2.3).
     pub accecn: Option<AccEcn>,
-    /// The number of segments for each ACK that the sender requests, or that such requests are complied with.
-    pub ack_rate: Option<AckRate>,
     /// Blocks that arrived out of order (RFC 2018 §3), or twice (RFC 2883 §4).
     pub sack: SackBlocks,
+    /// The number of segments for each ACK that the sender requests, or that such requests are complied with.
+    pub ack_rate: Option<AckRate>,
     /// A Fast Open cookie, or the request for one; on a SYN (RFC 7413 §4.1.1).
     pub fast_open: Option<FastOpenCookie>,
 }
