@@ -14,8 +14,8 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 # What every report carries inside, and the page of `lasthop serve`; see web/.
 VIEWER := python/lasthop/report/viewer.js
 
-.PHONY: help setup packages viewer demo test test-fast mutants same-bytes soak fuzz fuzz-again bench counts live-bench \
-	serve-bench record format lint wasm examples wheels try-wheel check-targets deny lock gallery long site clean
+.PHONY: help setup packages viewer demo test tests-built test-fast mutants same-bytes soak fuzz fuzz-again bench counts \
+	live-bench serve-bench record format lint wasm examples wheels try-wheel check-targets deny lock gallery long site clean
 .DEFAULT_GOAL := help
 
 help:
@@ -108,6 +108,10 @@ test: packages .venv/.lasthop
 	$(BIN)/python -m pytest --quiet -m "not live" --numprocesses auto
 	$(BIN)/python -m pytest --quiet -m live
 	cd web && npm test --silent
+
+# What `make test` runs of Rust, only built.
+tests-built:
+	cargo test --workspace --locked --quiet --no-run
 
 # Without the crate `live`, Python's live tests, the notebooks, and the tests that cargo ignores by themselves: queues
 # shared by flows of every modern profile, 12,000 connections byte for byte.
