@@ -14,6 +14,8 @@ from lasthop.errors import InputError
 from lasthop.judge import duels, parse_entry, paths, play
 from lasthop.judge.gate import looks, verdict_of
 from lasthop.judge.league import Measure, number_of_runs
+from lasthop.judge.page import write_league
+from lasthop.judge.pictures import draw_scatter
 
 SHORT = ["--path", "gprs"]
 
@@ -60,6 +62,19 @@ def test_one_entry_more_costs_its_own_duels_alone_and_equal_leagues_have_equal_f
         for measure in ("goodput", "delay_p50_s", "delay_p95_s", "loss", "fairness", "harm"):
             found = standing[measure]
             assert found["low"] <= found["median"] <= found["high"], measure
+
+
+def test_a_scatter_of_many_has_standings_alone_and_a_page_folds_duels(tmp_path: Path) -> None:
+    names = ["reno", "cubic", "newreno", "sack-6675", "tahoe"]
+    league = play([parse_entry(name) for name in names], paths(["gprs"]), seeds=[1])
+    write_league(league, tmp_path)
+    few = play([parse_entry(name) for name in names[:2]], paths(["gprs"]), seeds=[1])
+    draw_scatter(few, tmp_path / "few.svg")
+    drawn = [(tmp_path / name).read_text().count("PathCollection") for name in ("few.svg", "league-scatter.svg")]
+    assert drawn == [2, 0], "the duels of each of two, and none of five"
+    page = (tmp_path / "league.html").read_text()
+    assert "width=device-width" in page, "or a telephone shows it as wide as a desk"
+    assert page.count("<details>") == len(names)
 
 
 def test_a_greedy_class_harms_and_a_faulty_one_leaves_the_others_running(lasthop: Lasthop, tmp_path: Path) -> None:

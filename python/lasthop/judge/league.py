@@ -49,8 +49,9 @@ class Row:
     path: Path
     runs: Mapping[str, tuple[float, ...]]
 
-    def measures(self) -> dict[str, Measure]:
-        """Return the median and interval of each measure."""
+    @cached_property
+    def measures(self) -> Mapping[str, Measure]:
+        """The median and interval of each measure."""
         return {key: Measure.of(values) for key, values in self.runs.items()}
 
 
@@ -85,18 +86,17 @@ class League:
         For each seed, goodput, loss, fairness and harm are means over paths and rivals, and delays are geometric
         means. Goodput is a share of the largest that any entry has on the path, so that fast paths do not weigh more.
         """
-        best = {path.name: self._best(path) for path in self.paths}
         found = []
         for entry in self.entries:
             own = [row for row in self.rows if row.entry == entry]
             if own:
-                found.append(Standing(entry, _measures_of(own, best)))
+                found.append(Standing(entry, _measures_of(own, self._best)))
         return found
 
     def harm_between(self, entry: Entry, rival: Entry) -> float | None:
         """Return the mean over paths of the median harm that `entry` does to `rival`; None without a run."""
         harms = [
-            row.measures()["harm"].median
+            row.measures["harm"].median
             for row in self.rows
             if row.entry == entry and row.rival == rival and "harm" in row.runs
         ]
@@ -104,7 +104,7 @@ class League:
 
     def share_of_best(self, row: Row) -> float:
         """Return the median goodput of a row as a share of the largest on its path."""
-        return row.measures()["goodput_bps"].median / self._best(row.path)
+        return row.measures["goodput_bps"].median / self._best[row.path.name]
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as a JSON object, which `lasthop check` takes as a baseline."""
@@ -120,7 +120,7 @@ class League:
             ],
             "rows": [
                 {"entry": row.entry.name, "rival": row.rival.name, "path": row.path.name}
-                | {key: asdict(found) for key, found in row.measures().items()}
+                | {key: asdict(found) for key, found in row.measures.items()}
                 for row in self.rows
             ],
             "runs": [
@@ -158,10 +158,13 @@ class League:
         pairs = zip(self.outcomes[duel], standards, strict=False)
         return tuple(1 - outcome.sides[harmed].goodput_bps / max(standard, 1.0) for outcome, standard in pairs)
 
-    def _best(self, path: Path) -> float:
-        """Return the largest median goodput on a path, in bit/s, and 1 at least."""
-        on = [row.measures()["goodput_bps"].median for row in self.rows if row.path.name == path.name]
-        return max(on, default=1.0) or 1.0
+    @cached_property
+    def _best(self) -> Mapping[str, float]:
+        """The largest median goodput on each path, in bit/s, and 1 at least."""
+        best = {path.name: 1.0 for path in self.paths}
+        for row in self.rows:
+            best[row.path.name] = max(best[row.path.name], row.measures["goodput_bps"].median)
+        return best
 
 
 def play(

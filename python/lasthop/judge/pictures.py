@@ -12,32 +12,31 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from lasthop.errors import naming
+from lasthop.judge.entries import Entry
 from lasthop.judge.league import League
 from lasthop.plots.style import BLACK, GREY, LIGHT_GREY, SERIES
 
 MARKS: Final = "os^DvP*Xh<>p"
 """Shapes of entries beside their colours."""
 
+MOST_WITH_DUELS: Final = 4
+"""Number of entries up to which the scatter has every duel."""
+
+TICKS: Final = ((3.0, (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)), (30.0, (1, 2, 5)), (float("inf"), (1,)))
+"""Ticks of a decade of the logarithmic axis, each for a range up to a multiple."""
+
 
 def draw_scatter(league: League, file: Path) -> None:
     """Draw goodput over the delay, which decreases to the right on a logarithmic axis: the best is at the top right.
 
-    Faint marks are the medians of single duels. A bold mark is the standing of an entry, with the intervals of both
-    measures.
+    A mark is the standing of an entry, with the intervals of both measures; where the colours begin anew, marks are
+    hollow. Few entries have the medians of their single duels as faint marks, which of many would hide the standings.
     """
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     for place, standing in enumerate(league.standings):
         color, mark = SERIES[place % len(SERIES)], MARKS[place % len(MARKS)]
-        own = [row for row in league.rows if row.entry == standing.entry]
-        axes.scatter(
-            [1000 * row.measures()["delay_p95_s"].median for row in own],
-            [league.share_of_best(row) for row in own],
-            color=color,
-            marker=mark,
-            alpha=0.25,
-            s=12,
-            linewidths=0,
-        )
+        if len(league.standings) <= MOST_WITH_DUELS:
+            _draw_duels(axes, league, standing.entry, color, mark)
         delay, goodput = standing.measures["delay_p95_s"], standing.measures["goodput"]
         axes.errorbar(
             1000 * delay.median,
@@ -47,12 +46,16 @@ def draw_scatter(league: League, file: Path) -> None:
             color=color,
             marker=mark,
             markersize=8,
+            markerfacecolor=color if place < len(SERIES) else "white",
             linewidth=1,
             label=standing.entry.name,
         )
     axes.set_xscale("log")
+    axes.margins(x=0.08)
     axes.invert_xaxis()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    most, least = axes.get_xlim()
+    ticks = next(ticks for multiple, ticks in TICKS if most <= multiple * least)
+    axes.xaxis.set_major_locator(LogLocator(subs=ticks, numticks=20))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("95th percentile of the one-way delay, ms (less is to the right)")
@@ -63,6 +66,13 @@ def draw_scatter(league: League, file: Path) -> None:
     # A legend at the side: labels at the marks would cover one another where entries are alike.
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
     _write(figure, file)
+
+
+def _draw_duels(axes: Axes, league: League, entry: Entry, color: str, mark: str) -> None:
+    own = [row for row in league.rows if row.entry == entry]
+    delays = [1000 * row.measures["delay_p95_s"].median for row in own]
+    shares = [league.share_of_best(row) for row in own]
+    axes.scatter(delays, shares, color=color, marker=mark, alpha=0.25, s=12, linewidths=0)
 
 
 def draw_harm(league: League, file: Path) -> None:
@@ -85,7 +95,9 @@ def draw_harm(league: League, file: Path) -> None:
 
 def _write_numbers(axes: Axes, cells: Sequence[Sequence[float | None]]) -> None:
     for y, row in enumerate(cells):
-        for x, harm in enumerate(row):
+        for x, given in enumerate(row):
+            # Without a negative zero.
+            harm = None if given is None else round(given, 2) + 0.0
             text, color = ("–", GREY) if harm is None else (f"{harm:.2f}", "white" if abs(harm) > 0.6 else BLACK)
             axes.text(x, y, text, ha="center", va="center", fontsize=8, color=color)
 

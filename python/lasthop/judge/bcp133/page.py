@@ -12,7 +12,7 @@ from lasthop.judge.bcp133.items import SECONDS, version
 from lasthop.judge.bcp133.measures import MEASURES
 from lasthop.judge.bcp133.picture import draw_answers
 from lasthop.judge.league import Measure
-from lasthop.judge.page import STYLE, table
+from lasthop.judge.page import HEAD, table
 from lasthop.provenance import versions
 
 
@@ -51,8 +51,7 @@ def _page(answers: Answers) -> str:
         if not each.findings
     )
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{name} and BCP 133</title>'
-        f"<style>{STYLE}</style></head><body>\n<h1>{name}: the items of RFC 9743 (BCP 133)</h1>\n"
+        f"{HEAD}<title>{name} and BCP 133</title></head><body>\n<h1>{name}: the items of RFC 9743 (BCP 133)</h1>\n"
         f"<p>Each case ran for {SECONDS} s under {len(answers.seeds)} seeds, with {name}, Reno (RFC 5681, RFC 6675) "
         f"and CUBIC (RFC 9438, RFC 6675) in the candidate's place; version {version()} of the list of cases. "
         "Numbers are medians with their 95 % intervals. The RFC names no thresholds: a verdict is a comparison, paired "
