@@ -147,6 +147,16 @@ def test_a_rule_is_the_threshold_that_separates() -> None:
     assert (rule.bad, rule.held, rule.all_bad) == (10, 10, 10)
 
 
+def test_a_rule_has_one_condition_for_each_side_of_a_feature_and_none_without_bad_trials() -> None:
+    bad = {*range(10, 20), *range(30, 34)}
+    trials = [Trial(replace(FLAT, queue_bytes=1500 * packets), (float(packets in bad),)) for packets in range(2, 60)]
+    conditions = rule_of(trials, 0.5).conditions
+    assert len({(each.feature, each.below) for each in conditions}) == len(conditions) > 0
+    nothing = rule_of([Trial(trial.genome, (0.0,)) for trial in trials], 1.0)
+    assert "no rule" in str(nothing)
+    assert nothing.conditions == ()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -95,9 +95,8 @@ def _print(found: Stress) -> None:
     from lasthop.judge.stress.goals import MEANINGS
 
     measure = found.score
-    against = "the best that the path allows" if found.against is None else found.against.name
     print_line(
-        f"{found.entry.name} against {against}: {found.goal} {measure.median:.2f} "
+        f"{found.entry.name} against {found.reference}: {found.goal} {measure.median:.2f} "
         f"({measure.low:.2f} to {measure.high:.2f} over {measure.n} seeds)",
         style="bold",
     )

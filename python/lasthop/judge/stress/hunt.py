@@ -11,7 +11,7 @@ from lasthop.judge.batch import Tick
 from lasthop.judge.entries import Entry
 from lasthop.judge.league import Measure
 from lasthop.judge.stress.genome import STEPS, Genome, dimensions, genome_of
-from lasthop.judge.stress.goals import GOALS, MEANINGS, Goal
+from lasthop.judge.stress.goals import GOALS, MEANINGS, NEIGHBOUR, Goal
 from lasthop.judge.stress.rule import Rule, rule_of
 from lasthop.judge.stress.search import METHODS, Method, number_at_random, search
 from lasthop.judge.stress.simplify import simplify
@@ -49,6 +49,13 @@ class Stress:
     rule: Rule
     runs: int
     """Number of runs in all."""
+
+    @property
+    def reference(self) -> str:
+        """What the entry is held against, in words."""
+        if self.against is not None:
+            return self.against.name
+        return NEIGHBOUR.name if self.goal == "harm" else "the best that the path allows"
 
     @property
     def score(self) -> Measure:
@@ -116,7 +123,7 @@ def hunt(
             by_method[name] = max(trial.score for trial in part)
     worst = _worst(bench, trials)
     simplest = simplify(bench, worst, FINAL_SEEDS) if worst.score > 0 else worst
-    rule = rule_of(trials, BAD * worst.score if worst.score > 0 else float("inf"))
+    rule = rule_of(trials, BAD * worst.score if worst.score > 0 else 1.0)
     return Stress(entry, against, goal, seed, method, tuple(trials), by_method, worst, simplest, rule, bench.runs)
 
 

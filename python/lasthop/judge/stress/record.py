@@ -53,9 +53,8 @@ def scenario_text(stress: Stress, sides: Sides, folder: Path) -> str:
     for flow in keys["flows"]:
         if entry := programs.get(flow["name"]):
             flow["tcp.congestion"] = entry.congestion_beside(folder)
-    against = "the best that the path allows" if stress.against is None else stress.against.name
     comments = [
-        f"Found by lasthop stress: {stress.entry.name} against {against}, goal {stress.goal}.",
+        f"Found by lasthop stress: {stress.entry.name} against {stress.reference}, goal {stress.goal}.",
         f"Score {measure.median:.2f} ({measure.low:.2f} to {measure.high:.2f} over {measure.n} seeds): "
         f"{MEANINGS[stress.goal]}.",
         str(stress.rule),

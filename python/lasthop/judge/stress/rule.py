@@ -61,7 +61,7 @@ class Rule:
     """
 
     score: float
-    """The score from which a trial is bad."""
+    """The score from which a trial is bad; 1 where no trial has one above 0."""
     conditions: tuple[Condition, ...]
     bad: int
     """Number of bad trials for which the rule holds."""
@@ -72,6 +72,8 @@ class Rule:
 
     def __str__(self) -> str:
         """Return the rule as a sentence."""
+        if not self.all_bad:
+            return "No trial has a score above 0, so that there is no rule."
         when = " and ".join(str(condition) for condition in self.conditions) or "always"
         return (
             f"The score is {self.score:.2f} or more when {when}: in {self.bad} of the {self.held} trials for which "
@@ -93,7 +95,12 @@ def rule_of(trials: Sequence[Trial], score: float) -> Rule:
         column, threshold, below = split
         conditions.append(Condition(list(FEATURES)[column], below, threshold))
         inside &= (table[:, column] < threshold) == below
-    return Rule(score, tuple(conditions), int(bad[inside].sum()), int(inside.sum()), int(bad.sum()))
+    return Rule(score, _joined(conditions), int(bad[inside].sum()), int(inside.sum()), int(bad.sum()))
+
+
+def _joined(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    """Return the conditions without those that a later one on the same side of the same feature implies."""
+    return tuple({(each.feature, each.below): each for each in conditions}.values())
 
 
 def _best_split(table: Any, bad: Any) -> tuple[int, float, bool] | None:
@@ -120,4 +127,4 @@ def _impurity(bad: Any) -> float:
 
 def _largest_ratio(values: Sequence[float]) -> float:
     """Return the largest ratio of a value to the one after it, 1 at least."""
-    return max((before / after for before, after in itertools.pairwise(values)), default=1.0)
+    return max([1.0, *(before / after for before, after in itertools.pairwise(values))])
