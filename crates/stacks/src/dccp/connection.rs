@@ -18,7 +18,7 @@ use super::seqno::Seqno;
 use super::state::{
     CLOSING_PATIENCE, PART_OPEN_PATIENCE, REQUEST_INTERVAL, REQUEST_PATIENCE, Repeated, State,
 };
-use super::validity::{DEFAULT_WINDOW, Numbers};
+use super::validity::Numbers;
 use super::{ccid2, ccid3};
 use crate::dccp_settings::{Ccid, DccpSettings};
 use crate::stack::Phase;
@@ -307,21 +307,33 @@ impl Connection {
         self.sending = Some(sending);
     }
 
-    /// Changes the features that follow from the congestion control: the Ack Ratio (RFC 4341 §6.1.2), and a Sequence
-    /// Window of five times the packets of a round trip (§7.5.2).
+    /// Changes the features that follow from the traffic.
     fn adapt(&mut self) {
-        let Some(sending) = &self.sending else { return };
-        let wanted = sending.ack_ratio().filter(|_| self.settings.ack_ratio.is_none());
+        if self.settings.ack_ratio.is_none() {
+            self.adapt_ack_ratio();
+        }
+        if self.settings.sequence_window.is_none() {
+            self.adapt_sequence_window();
+        }
+    }
+
+    /// The Ack Ratio follows the congestion control (RFC 4341 §6.1.2).
+    fn adapt_ack_ratio(&mut self) {
+        let wanted = self.sending.as_ref().and_then(|sending| sending.ack_ratio());
         if let Some(ratio) = wanted
             && ratio != self.features.local.ack_ratio
             && !self.features.is_changing(Feature::ACK_RATIO)
         {
             self.features.change(Feature::ACK_RATIO, false, &ratio.to_be_bytes());
         }
-        let needed = (WINDOW_ROUND_TRIPS * sending.packets_a_round_trip()).max(DEFAULT_WINDOW);
-        let present = self.features.local.sequence_window;
-        if self.settings.sequence_window.is_none()
-            && needed > present
+    }
+
+    /// The Sequence Window is five times the packets of a round trip at least (§7.5.2). Acknowledgments count too: where
+    /// the peer acknowledges one that lies before the window, its packet is not valid, and its data are lost.
+    fn adapt_sequence_window(&mut self) {
+        let data = self.sending.as_ref().map_or(0, |sending| sending.packets_a_round_trip());
+        let needed = WINDOW_ROUND_TRIPS * data.max(self.numbers.unacknowledged());
+        if needed > self.features.local.sequence_window
             && !self.features.is_changing(Feature::SEQUENCE_WINDOW)
         {
             // Twice as wide as it must be, so that a growing window does not ask each round trip.

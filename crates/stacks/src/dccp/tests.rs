@@ -196,7 +196,7 @@ fn marks_halve_the_window_and_an_end_without_ecn_sends_none_and_gets_none() {
     assert!(counters.congestion_events > 3 && counters.lost == 0, "{counters:?}");
     let mut deaf = Pair::new(DccpSettings { ecn: false, ..settings(Ccid::TcpLike) });
     deaf.marks = pair.marks;
-    deaf.run(1_500, true);
+    deaf.run(1_800, true);
     assert_eq!(deaf.ends[0].counters().congestion_events, 0);
     assert!(deaf.ends[0].features.remote.ecn_incapable && deaf.ends[1].features.remote.ecn_incapable);
 }

@@ -52,6 +52,12 @@ impl Numbers {
         self.greatest_sent
     }
 
+    /// Packets of ours after the greatest that the peer has acknowledged.
+    pub(super) const fn unacknowledged(&self) -> u64 {
+        let count = self.greatest_sent.since(self.greatest_acked);
+        if count > 0 { count as u64 } else { 0 }
+    }
+
     pub(super) const fn set_windows(&mut self, own: u64, peers: u64) {
         (self.window, self.peers_window) = (own, peers);
     }
