@@ -174,6 +174,10 @@ impl CommandQueue {
         self.0.push_back(command);
     }
 
+    pub(crate) fn extend(&mut self, commands: impl IntoIterator<Item = Command>) {
+        self.0.extend(commands);
+    }
+
     pub(crate) fn poll(&mut self) -> Option<Command> {
         self.0.pop_front()
     }

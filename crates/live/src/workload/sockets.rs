@@ -192,23 +192,26 @@ impl SocketHost {
                 Ok(()) => drop(self.accepted.insert(peer, stream)),
                 Err(error) => self.fail("accept a connection", error),
             }
-            self.claim(now, peer);
+            if let Some(socket) = self.claim(peer) {
+                self.advance_end(now, socket);
+            }
         }
     }
 
-    /// Gives the connection of a peer to the end that waits for it, if both are there.
-    fn claim(&mut self, now: Instant, peer: SocketAddrV4) {
-        let Some(&socket) = self.awaited.get(&peer) else { return };
-        let (Some(held), Some(stream)) = (self.ends.get_mut(&socket), self.accepted.remove(&peer)) else {
-            return;
-        };
+    /// Gives the connection of a peer to the end that waits for it, if both are there; returns the end's name. An end
+    /// that has just been opened advances by the calls that follow, not at once: it would read the end of the peer's
+    /// stream, and close, before its program has written.
+    fn claim(&mut self, peer: SocketAddrV4) -> Option<SocketId> {
+        let socket = *self.awaited.get(&peer)?;
+        let held = self.ends.get_mut(&socket)?;
+        let stream = self.accepted.remove(&peer)?;
         self.awaited.remove(&peer);
         let registered = self.poller.register(stream.as_fd(), Token::End(socket, self.side));
         held.socket.accepted(stream);
-        match registered {
-            Ok(()) => self.advance_end(now, socket),
-            Err(error) => self.fail("accept a connection", error),
+        if let Err(error) = registered {
+            self.fail("accept a connection", error);
         }
+        Some(socket)
     }
 
     /// Opens a socket, on another port if its own is in use, and begins to connect.
@@ -289,7 +292,7 @@ impl ProgramHost for SocketHost {
         self.ends.entry(socket).or_default();
         if !connects {
             self.awaited.insert(ends.remote, socket);
-            self.claim(now, ends.remote);
+            self.claim(ends.remote);
         } else if let Err(error) = self.connect(now, socket, ends) {
             self.ends.entry(socket).or_default().socket.fail(&error);
             self.advance_end(now, socket);

@@ -4,7 +4,7 @@ use link::ConfigError;
 use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Instant, Side, Streams};
+use units::{Bytes, Instant, PerSide, Side, Streams};
 
 use super::{BULK_PORT, Service, WorkloadParameters};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
@@ -79,11 +79,13 @@ enum Stage {
 }
 
 impl BothWays {
-    fn send(&mut self, by: Side) {
-        let bytes = self.parameters.from(by);
-        self.commands.push(Command::write(SocketId::FIRST, by, bytes));
-        self.commands.push(Command::notify_read(SocketId::FIRST, by.other(), bytes.0));
-        self.commands.push(Command::close(SocketId::FIRST, by));
+    /// Both sides write before either closes: an end that reads the end of the peer's stream closes its own.
+    fn send_both_ways(&mut self) {
+        let bytes = PerSide::from_fn(|by| self.parameters.from(by));
+        let socket = SocketId::FIRST;
+        self.commands.extend(Side::BOTH.map(|by| Command::write(socket, by, bytes[by])));
+        self.commands.extend(Side::BOTH.map(|by| Command::notify_read(socket, by, bytes[by.other()].0)));
+        self.commands.extend(Side::BOTH.map(|by| Command::close(socket, by)));
     }
 }
 
@@ -95,8 +97,7 @@ impl Program for BothWays {
     fn handle_timeout(&mut self, _: Instant) {
         self.stage = Stage::Sending;
         self.commands.push(Command::Connect { socket: SocketId::FIRST, by: Side::From });
-        self.send(Side::From);
-        self.send(Side::To);
+        self.send_both_ways();
     }
 
     fn handle_event(&mut self, now: Instant, _: SocketId, event: SocketEvent) {

@@ -128,16 +128,16 @@ fn both_ways_writes_at_both_sides_at_once_and_reports_each_direction() {
     let mut program = program(json!({ "both-ways": { "there": "5 kB", "back": "2 kB" } }), 10);
     program.handle_timeout(Instant::START);
     let first = SocketId::FIRST;
-    let of_side = |by: Side, bytes: u64| {
-        [
-            Command::write(first, by, Bytes(bytes)),
-            Command::notify_read(first, by.other(), bytes),
-            Command::close(first, by),
-        ]
-    };
-    let connect = Command::Connect { socket: first, by: Side::From };
-    let expected: Vec<Command> =
-        [connect].into_iter().chain(of_side(Side::From, 5000)).chain(of_side(Side::To, 2000)).collect();
+    // Neither side closes before both have written.
+    let expected = vec![
+        Command::Connect { socket: first, by: Side::From },
+        Command::write(first, Side::From, Bytes(5000)),
+        Command::write(first, Side::To, Bytes(2000)),
+        Command::notify_read(first, Side::From, 2000),
+        Command::notify_read(first, Side::To, 5000),
+        Command::close(first, Side::From),
+        Command::close(first, Side::To),
+    ];
     assert_eq!(commands(&mut *program), expected);
     let mut ended = |ms: u64, side: Side| {
         let now = Instant::START + Duration::from_millis(ms);
