@@ -328,14 +328,13 @@ impl Connection {
         }
     }
 
-    /// The Sequence Window is five times the packets of a round trip at least (§7.5.2). Acknowledgments count too: where
-    /// the peer acknowledges one that lies before the window, its packet is not valid, and its data are lost.
+    /// The Sequence Window is five times the packets of a round trip at least (§7.5.2). Acknowledgments count too: a
+    /// packet that acknowledges one from before the window is not valid, and its data are lost.
     fn adapt_sequence_window(&mut self) {
         let data = self.sending.as_ref().map_or(0, |sending| sending.packets_a_round_trip());
         let needed = WINDOW_ROUND_TRIPS * data.max(self.numbers.unacknowledged());
-        if needed > self.features.local.sequence_window
-            && !self.features.is_changing(Feature::SEQUENCE_WINDOW)
-        {
+        let is_too_narrow = needed > self.features.local.sequence_window;
+        if is_too_narrow && !self.features.is_changing(Feature::SEQUENCE_WINDOW) {
             // Twice as wide as it must be, so that a growing window does not ask each round trip.
             self.features.change(Feature::SEQUENCE_WINDOW, false, &window_bytes(2 * needed));
         }
