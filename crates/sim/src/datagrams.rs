@@ -193,7 +193,7 @@ impl Datagrams {
 }
 
 /// The header of the packet that is sent at the second time, the first of its flow having been sent at the first. The
-/// codec's clock goes on in silence: timestamps are whole numbers of frames.
+/// codec's clock continues in silence: timestamps are whole numbers of frames.
 fn rtp_header(gap: Duration, [first, now]: [Instant; 2], last: Option<Instant>) -> Rtp {
     let frames = ((now - first).as_nanos() + gap.as_nanos() / 2) / gap.as_nanos();
     let samples = gap.as_nanos() / (NANOS_PER_SEC / SAMPLES_PER_SEC);

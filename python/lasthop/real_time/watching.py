@@ -19,7 +19,7 @@ from lasthop.errors import InputError, RunError
 
 LONGEST_ANSWER_S: Final = 10.0
 MOST_UNWRITTEN: Final = 2**20
-"""Bytes of states that wait while nobody reads them; further states are left out."""
+"""Bytes of states that wait for a reader; further states are left out."""
 
 State = Mapping[str, Any]
 """The state of a run: `elapsed_s`; `links` with counters and the queue; `connections` with cwnd and round trip; the

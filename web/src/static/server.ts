@@ -77,7 +77,7 @@ export const server: typeof real.server = {
   },
   schema: async () => (await library()).schema,
   shown: async (kind, name) => ({ text: (await library()).texts[kind][name] ?? "" }),
-  // A saved text is its own fingerprint: nobody else writes it.
+  // A saved text is its own fingerprint: nothing else writes it.
   async scenario(origin, name) {
     const text = await textOf(origin, name);
     return { text, fingerprint: origin === "folder" ? text : null };

@@ -259,7 +259,7 @@ impl ConnectionEnd {
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        // quinn is not told of another port, as no host is whose NAT has forgotten it.
+        // As a host whose NAT has forgotten it, quinn does not learn of its other port.
         self.local.rebind(now);
         self.migrate(now);
         let Some((_, connection)) = &mut self.connection else { return };

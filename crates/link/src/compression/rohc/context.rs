@@ -101,7 +101,7 @@ impl Context {
     }
 
     /// Adds to the fields of the next header what follows from those before it: its number, the distance of its
-    /// identification to that, and the like.
+    /// identification to that.
     pub(super) fn number(&mut self, mut fields: Fields) -> Fields {
         if fields.profile != Profile::Rtp {
             fields.numbers[SN] = self.next & 0xffff;

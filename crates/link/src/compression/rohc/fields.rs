@@ -25,13 +25,13 @@ pub(super) struct Fields {
     pub(super) has_checksum: bool,
     /// Bytes of the fields that change, when all are sent (the dynamic chain).
     pub(super) dynamic: u32,
-    /// How the identification goes on from packet to packet.
+    /// How the identification changes from packet to packet.
     pub(super) identification: Identification,
     /// The timestamp of RTP.
     pub(super) timestamp: u32,
 }
 
-/// How the identification of IPv4 goes on from packet to packet (RFC 6846 §6.1.2; RND of RFC 3095).
+/// How the identification of IPv4 changes from packet to packet (RFC 6846 §6.1.2; RND of RFC 3095).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Identification {
     /// By small steps: its distance to the packet's number is sent.
