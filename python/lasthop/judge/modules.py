@@ -43,27 +43,34 @@ def _in_linux(algorithm: Mapping[str, Any] | str) -> dict[str, Any]:
 
 CUBIC: Final = _in_linux({"hystart": {"over": {"cubic-linux": {"reduction_of": "cwnd"}}}})
 
+WHOLE: Final = {"ssthresh_unit": "segments"}
+"""Thresholds of whole segments, as Linux counts them; ours have bytes."""
+
+COUNTED: Final = {**WHOLE, "increase": "per-window"}
+"""Whole segments in growth too: one when as many as the window has are acknowledged (`tcp_cong_avoid_ai`)."""
+
 WESTWOOD: Final = {"westwood-plus": {"filters": 2, "loss_resets_least_rtt": True, "increase": "per-byte"}}
 
 OURS: Final[Mapping[str, Any]] = {
     "bbr": "bbr",
-    "bic": _in_linux("bic"),
+    "bic": _in_linux({"bic": COUNTED}),
     "cdg": _in_linux("cdg"),
     "cubic": CUBIC,
-    "dctcp": _in_linux("dctcp"),
+    "dctcp": _in_linux({"dctcp": WHOLE}),
     "highspeed": _in_linux("high-speed"),
-    "htcp": _in_linux("h-tcp"),
+    "htcp": _in_linux({"h-tcp": COUNTED}),
     "hybla": _in_linux("hybla"),
-    "illinois": _in_linux("illinois"),
-    "lp": _in_linux("lp"),
-    "nv": _in_linux("nv"),
+    "illinois": _in_linux({"illinois": COUNTED}),
+    "lp": _in_linux({"lp": WHOLE}),
+    "nv": _in_linux({"nv": WHOLE}),
     "scalable": _in_linux({"scalable": {"legacy_window": "0 segments", "standard_growth": True}}),
-    "vegas": _in_linux("vegas-linux"),
-    "veno": _in_linux("veno"),
+    "vegas": _in_linux({"vegas-linux": WHOLE}),
+    "veno": _in_linux({"veno": COUNTED}),
     "westwood": _in_linux(WESTWOOD),
     "yeah": _in_linux("yeah"),
 }
-"""The modules of Linux 6.1 (net/ipv4/tcp_NAME.c), each with our algorithm of that name."""
+"""The modules of Linux 6.1 (net/ipv4/tcp_NAME.c), each with our algorithm of that name, in whole segments where it can
+count so."""
 
 MODULES: Final = tuple(OURS)
 

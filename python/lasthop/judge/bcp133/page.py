@@ -52,7 +52,7 @@ def _page(answers: Answers) -> str:
     )
     return (
         f"{HEAD}<title>{name} and BCP 133</title></head><body>\n<h1>{name}: the items of RFC 9743 (BCP 133)</h1>\n"
-        f"<p>Each case ran for {SECONDS} s under {len(answers.seeds)} seeds, with {name}, Reno (RFC 5681, RFC 6675) "
+        f"<p>Each case ran for {SECONDS} s (seeds: {len(answers.seeds)}), with {name}, Reno (RFC 5681, RFC 6675) "
         f"and CUBIC (RFC 9438, RFC 6675) in the candidate's place; version {version()} of the list of cases. "
         "Numbers are medians with their 95 % intervals. The RFC names no thresholds: a verdict is a comparison, paired "
         "by seeds; worse or better where the whole interval of the median difference lies on that side. "
