@@ -10,6 +10,7 @@
 //! - [`framing`]: from a link-layer frame to the IP packet inside, through tunnels and fragments.
 //! - [`offload`]: packets that a kernel leaves to be segmented or to get their checksums.
 
+mod accecn;
 mod ack_rate;
 pub mod capture;
 mod checksum;
@@ -30,6 +31,7 @@ mod source;
 pub mod tcp;
 pub mod udp;
 
+pub use accecn::{AccEcn, AccEcnOrder};
 pub use ack_rate::{AckRate, AckScheme};
 pub use error::ParseError;
 pub use fast_open::FastOpenCookie;
@@ -39,4 +41,4 @@ pub use packet::{
     emit_udp_ipv4_behind, emit_udp_ipv6, parse, parse_headers,
 };
 pub use payload::{Data, Payload};
-pub use segment::{AccEcn, AccEcnOrder, Ecn, Flags, Options, SackBlocks, Segment, Timestamps};
+pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, Timestamps};
