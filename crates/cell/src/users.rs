@@ -2,10 +2,10 @@
 
 use units::{Stream, Streams};
 
-use crate::config::{RadioConfig, Serving};
 use crate::decibel::ratio;
 use crate::identity::{SECTORS_PER_SITE, SectorId, SiteId};
 use crate::layout::{Layout, Point, angle_between};
+use crate::radio::{RadioConfig, Serving};
 use crate::random::unit;
 
 /// A user's position, the sector that serves it, and its mean gain to each sector.

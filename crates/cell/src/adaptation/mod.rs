@@ -5,9 +5,11 @@
 //! and a number of codes; the remaining power can go to another user in the same TTI.
 
 mod block_error;
+mod config;
 mod indicator;
 mod tables;
 
 pub use block_error::{BlockErrors, FixedErrors, Reception};
+pub use config::{AdaptationConfig, Blocks, CustomBlock, Errors};
 pub use indicator::{indicator, threshold_db};
 pub use tables::{CATEGORY_6_SIZES, CATEGORY_10, Format, Formats};

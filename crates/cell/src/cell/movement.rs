@@ -3,10 +3,11 @@
 use units::{Instant, Stream};
 
 use super::user::PlacedUser;
-use crate::config::{Config, RadioConfig};
+use crate::config::Config;
 use crate::identity::UserId;
 use crate::layout::{Layout, Point};
 use crate::mobility::{Course, MobilityConfig, Trigger};
+use crate::radio::RadioConfig;
 use crate::users::gains;
 
 /// The motion of a plan's users.

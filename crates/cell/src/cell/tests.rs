@@ -3,9 +3,11 @@ use units::text::{Packets, PacketsOrBytes, Probability};
 use units::{PacketId, Rate, Streams};
 
 use super::*;
-use crate::config::{AdaptationConfig, Errors, Multipath, RadioConfig, UserConfig};
+use crate::adaptation::{AdaptationConfig, Errors};
+use crate::config::UserConfig;
 use crate::layout::Point;
 use crate::quantity::Speed;
+use crate::radio::{Multipath, RadioConfig};
 use crate::scheduler::{SchedulerChoice, max_rate, mr_delay, proportional_fair, round_robin};
 use crate::users::Placement;
 

@@ -6,9 +6,12 @@
 //! as multipath reduces the codes' orthogonality ([`Budget`]).
 
 pub mod antenna;
+mod config;
 pub mod fading;
 pub mod path_loss;
 pub mod shadowing;
+
+pub use config::{Multipath, RadioConfig, Serving};
 
 use crate::decibel::ratio;
 use crate::identity::{SectorId, UserId};

@@ -98,7 +98,7 @@ fn downloads_arrive_over_the_channel_and_every_packet_is_accounted_for() {
 fn frames_beyond_their_budget_are_dropped_and_lost_to_the_call() {
     // Errors and pauses of 12 ms each: some frames need more than 80 ms.
     let mut spec = plan(8);
-    spec.cells[0].config.adaptation.errors = cell::config::Errors::Fixed {
+    spec.cells[0].config.adaptation.errors = cell::adaptation::Errors::Fixed {
         usual: units::text::Probability::new(0.8).expect("a probability"),
         below_smallest: units::text::Probability::new(0.8).expect("a probability"),
     };
