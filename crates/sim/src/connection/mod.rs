@@ -3,11 +3,17 @@
 //! A connection's place, with its two ends, belongs to its flow for the whole run; when one connection
 //! is over and the flow opens another, the new one takes the place.
 
+mod milestones;
+mod socket;
+
 use tcp::{Endpoint, Kind, Transmit};
 use trace::ledger::{Diagnosis, DropCause, Ledger, Retransmission};
-use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
+use units::{Bytes, Instant, PacketId, Seq, SeqRange};
 use wire::{Payload, Segment};
 use workload::{SocketCall, SocketId};
+
+use milestones::Milestones;
+use socket::Socket;
 
 use crate::ids::{ConversationId, DirectionId, FlowId, PerSide, Side};
 use crate::measure::FlowReading;
@@ -74,20 +80,6 @@ pub(crate) struct Egress {
     pub(crate) header: IpHeader,
 }
 
-/// State of the program at one end.
-#[derive(Clone, Copy, Debug)]
-struct Socket {
-    is_connected: bool,
-    /// Whether the program has closed it.
-    is_closing: bool,
-    /// Bytes that TCP was given, and bytes that it is yet to be given.
-    written: u64,
-    unwritten: u64,
-    /// Bytes that the program has read, and the position of which it wants to be notified.
-    read: u64,
-    notify_at: u64,
-}
-
 /// Data that the sending program writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteMode {
@@ -108,18 +100,7 @@ struct SenderStats {
     bytes: u64,
     retransmissions: u64,
     snd_max: Option<Seq>,
-    milestones: Vec<Milestone>,
-    /// Number of milestones reached, and the amount of the next milestone.
-    passed: usize,
-    next_milestone: Option<Bytes>,
-}
-
-#[derive(Clone, Copy)]
-struct Milestone {
-    amount: Bytes,
-    /// Place in the specification.
-    place: usize,
-    reached: Option<(Instant, u64)>,
+    milestones: Milestones,
 }
 
 /// State of the receiving end.
@@ -147,40 +128,6 @@ impl End {
     }
 }
 
-impl Socket {
-    const NEW: Self = Self {
-        is_connected: false,
-        is_closing: false,
-        written: 0,
-        unwritten: 0,
-        read: 0,
-        notify_at: u64::MAX,
-    };
-
-    /// Gives TCP the next piece of what is to be written, if it has less than a piece.
-    fn write_next(&mut self, endpoint: &mut Endpoint) {
-        if self.unwritten > 0 && endpoint.unsent().0 < LONGEST_WRITE {
-            let len = self.unwritten.min(LONGEST_WRITE) as u32;
-            endpoint.write(Payload::Pattern { offset: self.written, len });
-            self.written += u64::from(len);
-            self.unwritten -= u64::from(len);
-        }
-    }
-
-    fn close_if_done(&self, endpoint: &mut Endpoint) {
-        if self.is_connected && self.is_closing && self.unwritten == 0 {
-            endpoint.close();
-        }
-    }
-
-    /// `len` more bytes have been read; whether the program is to be notified.
-    #[inline]
-    fn on_read(&mut self, len: u64) -> bool {
-        self.read += len;
-        self.read >= self.notify_at
-    }
-}
-
 impl Connection {
     /// A place for connections of `flow`, whose packets are of this series.
     pub(crate) fn new(flow: FlowId, series: u32, egress: PerSide<Egress>, milestones: &[Bytes]) -> Self {
@@ -195,7 +142,7 @@ impl Connection {
             packets_born: 0,
             ends: egress.map(End::new),
             write_mode: WriteMode::OnCommand,
-            sender: SenderStats::new(milestones),
+            sender: SenderStats { milestones: Milestones::new(milestones), ..SenderStats::default() },
             receiver: ReceiverStats::default(),
             ledger: Ledger::new(),
             ports: None,
@@ -238,18 +185,11 @@ impl Connection {
     /// The program makes a call at `side`, other than to be notified.
     pub(crate) fn call(&mut self, side: Side, endpoint: &mut Endpoint, call: SocketCall) {
         match call {
-            SocketCall::Write(bytes) => self.write(side, endpoint, bytes),
+            SocketCall::Write(bytes) => self.ends[side].socket.write(endpoint, bytes),
             SocketCall::WriteUnlimited => self.write_unlimited(endpoint),
             SocketCall::Close => self.close(side, endpoint),
             SocketCall::NotifyRead(_) => {}
         }
-    }
-
-    /// The program writes more bytes at `side`.
-    fn write(&mut self, side: Side, endpoint: &mut Endpoint, bytes: Bytes) {
-        let socket = &mut self.ends[side].socket;
-        socket.unwritten = socket.unwritten.saturating_add(bytes.0);
-        socket.write_next(endpoint);
     }
 
     /// The sender writes as fast as TCP takes it, from now on.
@@ -258,29 +198,22 @@ impl Connection {
         self.refill(Side::From, endpoint);
     }
 
-    /// The program closes `side`. In SYN-SENT, a close would abort the connection (RFC 9293 §3.10.4), so it
-    /// takes effect after the handshake.
+    /// The program closes `side`.
     pub(crate) fn close(&mut self, side: Side, endpoint: &mut Endpoint) {
         if side == Side::From {
             self.write_mode = WriteMode::OnCommand;
         }
-        let socket = &mut self.ends[side].socket;
-        socket.is_closing = true;
-        socket.close_if_done(endpoint);
+        self.ends[side].socket.close(endpoint);
     }
 
     /// The program is to be notified when `side` has read up to `position`; whether it has already.
     pub(crate) fn notify_at(&mut self, side: Side, position: u64) -> bool {
-        let socket = &mut self.ends[side].socket;
-        socket.notify_at = position;
-        socket.read >= position
+        self.ends[side].socket.notify_at(position)
     }
 
     /// Position up to which `side` has read, for a notification; there is no other until the program asks again.
     pub(crate) fn take_notification(&mut self, side: Side) -> u64 {
-        let socket = &mut self.ends[side].socket;
-        socket.notify_at = u64::MAX;
-        socket.read
+        self.ends[side].socket.take_notification()
     }
 
     /// Whether a reset at `side` ends the connection. After a reset, an end that only listened may be connected to
@@ -291,21 +224,18 @@ impl Connection {
 
     /// The handshake is done at `side`.
     pub(crate) fn on_connected(&mut self, side: Side, endpoint: &mut Endpoint) {
-        let socket = &mut self.ends[side].socket;
-        socket.is_connected = true;
-        socket.close_if_done(endpoint);
+        self.ends[side].socket.on_connected(endpoint);
     }
 
     /// Gives TCP more of what the program at `side` has written, and of unlimited data.
     #[inline]
     pub(crate) fn refill(&mut self, side: Side, endpoint: &mut Endpoint) {
         let socket = &mut self.ends[side].socket;
-        if socket.unwritten > 0 {
-            socket.write_next(endpoint);
-            socket.close_if_done(endpoint);
+        if socket.has_unwritten() {
+            socket.continue_writing(endpoint);
         } else if side == Side::From && self.write_mode == WriteMode::Unlimited && endpoint.unsent() < BACKLOG
         {
-            self.write(Side::From, endpoint, BACKLOG);
+            socket.write(endpoint, BACKLOG);
         }
     }
 
@@ -355,30 +285,14 @@ impl Connection {
         }
         sender.last_ack = Some(now);
         sender.fin_acked = endpoint.fin_acked();
-        while let Some(amount) = sender.next_milestone
-            && endpoint.acked() >= amount
-        {
-            sender.milestones[sender.passed].reached = Some((now, sender.retransmissions));
-            sender.passed += 1;
-            sender.next_milestone = sender.milestones.get(sender.passed).map(|next| next.amount);
-        }
+        sender.milestones.on_ack(now, endpoint, sender.retransmissions);
     }
 
     /// The program at `side` has read `payload`: whether it is to be notified, or the position of the first byte that
     /// differs from what was sent.
     #[inline]
     pub(crate) fn on_read(&mut self, side: Side, payload: &Payload) -> std::result::Result<bool, u64> {
-        let socket = &mut self.ends[side].socket;
-        let position = socket.read;
-        let notify = socket.on_read(u64::from(payload.len()));
-        match payload {
-            Payload::Pattern { offset, .. } if *offset == position => Ok(notify),
-            Payload::Pattern { .. } => Err(position),
-            Payload::Data(data) => (position..)
-                .zip(data)
-                .find(|(place, byte)| Payload::pattern_byte(*place) != **byte)
-                .map_or(Ok(notify), |(place, _)| Err(place)),
-        }
+        self.ends[side].socket.on_read(payload)
     }
 
     /// The stream has ended at the receiver.
@@ -451,7 +365,7 @@ impl Connection {
         FlowReading {
             sent: self.sender.bytes,
             acked: endpoint.map_or(0, |endpoint| endpoint.acked().0),
-            received: self.ends[Side::To].socket.read,
+            received: self.ends[Side::To].socket.received(),
             segments: self.sender.segments,
             retransmissions: self.sender.retransmissions,
             timeouts: endpoint.map_or(0, Endpoint::timeouts),
@@ -480,43 +394,12 @@ impl Connection {
 
     /// Time at which the milestones were reached, in the order of the specification.
     pub(crate) fn milestones(&self) -> Vec<MilestoneSummary> {
-        self.sender.milestone_summaries()
-    }
-}
-
-impl SenderStats {
-    fn new(amounts: &[Bytes]) -> Self {
-        let numbered = amounts.iter().enumerate();
-        let mut milestones: Vec<Milestone> =
-            numbered.map(|(place, amount)| Milestone { amount: *amount, place, reached: None }).collect();
-        milestones.sort_by_key(|milestone| milestone.amount);
-        let next_milestone = milestones.first().map(|first| first.amount);
-        Self { milestones, next_milestone, ..Self::default() }
-    }
-
-    fn elapsed(&self, until: Option<Instant>) -> Option<Duration> {
-        Some(until? - self.first_syn?)
-    }
-
-    /// In the order of the specification.
-    fn milestone_summaries(&self) -> Vec<MilestoneSummary> {
-        let mut milestones = self.milestones.clone();
-        milestones.sort_by_key(|milestone| milestone.place);
-        let summary = |milestone: Milestone| MilestoneSummary {
-            bytes: milestone.amount.0,
-            elapsed_s: self.elapsed(milestone.reached.map(|(at, _)| at)).map(Duration::as_secs_f64),
-            retransmissions: milestone.reached.map_or(self.retransmissions, |(_, so_far)| so_far),
-        };
-        milestones.into_iter().map(summary).collect()
+        self.sender.milestones.summaries(self.sender.first_syn, self.sender.retransmissions)
     }
 }
 
 /// Unlimited data keep at least this much unsent, as a program does that fills its socket's buffer.
 const BACKLOG: Bytes = tcp::SOCKET_BUFFER;
-
-/// The longest write, and how much may be unsent before the next one: no window is larger (RFC 7323 §2.3), so that
-/// TCP always has data to fill it.
-const LONGEST_WRITE: u64 = 1 << 30;
 
 #[cfg(test)]
 mod tests {
@@ -529,48 +412,6 @@ mod tests {
             header: IpHeader::default(),
         };
         Connection::new(FlowId::default(), 3, PerSide::new(egress, egress), &[])
-    }
-
-    fn data(from: u64, len: u32) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        Payload::Pattern { offset: from, len }.write_to(&mut bytes);
-        bytes
-    }
-
-    #[test]
-    fn the_pattern_in_order_is_what_was_sent_by_name_or_byte_for_byte() {
-        let mut connection = connection();
-        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
-        assert_eq!(connection.on_read(Side::To, &Payload::Data(data(100, 50).into())), Ok(false));
-        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 150, len: 10 }), Ok(false));
-    }
-
-    #[test]
-    fn a_misplaced_repeated_or_changed_byte_is_found_where_it_is() {
-        let mut skipped = connection();
-        assert_eq!(skipped.on_read(Side::To, &Payload::Pattern { offset: 10, len: 100 }), Err(0));
-        let mut repeated = connection();
-        assert_eq!(repeated.on_read(Side::To, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
-        assert_eq!(repeated.on_read(Side::To, &Payload::Pattern { offset: 0, len: 100 }), Err(100));
-        let mut changed = data(0, 100);
-        changed[42] ^= 1;
-        assert_eq!(connection().on_read(Side::To, &Payload::Data(changed.into())), Err(42));
-    }
-
-    #[test]
-    fn a_bulk_of_any_length_is_given_in_pieces_and_closed_behind_the_last() {
-        let ports = tcp::Ports { local: 1, remote: 2 };
-        let config = tcp::Config::from_profile(&serde_json::json!({})).expect("a profile");
-        let mut endpoint = Endpoint::connect(&config.into(), ports, Seq(1));
-        let mut connection = connection();
-        connection.write(Side::From, &mut endpoint, Bytes(u64::MAX));
-        connection.close(Side::From, &mut endpoint);
-        connection.refill(Side::From, &mut endpoint);
-        assert_eq!(endpoint.unsent(), Bytes(LONGEST_WRITE));
-        assert_eq!(connection.ends[Side::From].socket.unwritten, u64::MAX - LONGEST_WRITE);
-        connection.on_connected(Side::From, &mut endpoint);
-        endpoint.write(Payload::Pattern { offset: LONGEST_WRITE, len: 1 });
-        assert_eq!(endpoint.unsent(), Bytes(LONGEST_WRITE + 1), "it is not closed");
     }
 
     #[test]
@@ -596,16 +437,5 @@ mod tests {
         let new = connection.next_packet();
         assert_eq!(new.number(), 3);
         assert!(connection.owns(new) && !connection.owns(old[1]));
-    }
-
-    #[test]
-    fn the_program_is_notified_of_the_position_it_asked_for_and_of_nothing_else() {
-        let mut connection = connection();
-        assert!(!connection.notify_at(Side::To, 150));
-        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
-        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 100, len: 100 }), Ok(true));
-        assert_eq!(connection.take_notification(Side::To), 200);
-        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 200, len: 100 }), Ok(false));
-        assert!(connection.notify_at(Side::To, 250), "that has been read already");
     }
 }
