@@ -4,6 +4,13 @@ use units::Bytes;
 
 use crate::compression::HeaderKind;
 
+/// Adds the fields that are named.
+macro_rules! add_each {
+    ($total:ident, $more:ident: $($field:ident),+) => {
+        $($total.$field += $more.$field;)+
+    };
+}
+
 /// Totals since the start. A packet that came in, or a copy that was made, is out, dropped (one of the
 /// three kinds) or inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,14 +78,7 @@ impl WireCounters {
 
     /// Adds the totals of another link.
     pub fn add(&mut self, more: &Self) {
-        self.compressed += more.compressed;
-        self.refreshes += more.refreshes;
-        self.plain += more.plain;
-        self.decompressor_drops += more.decompressor_drops;
-        self.escaped += more.escaped;
-        self.bytes += more.bytes;
-        self.headers += more.headers;
-        self.feedback += more.feedback;
+        add_each!(self, more: compressed, refreshes, plain, decompressor_drops, escaped, bytes, headers, feedback);
     }
 }
 
@@ -93,5 +93,16 @@ impl Counters {
     #[must_use]
     pub const fn inside(&self) -> u64 {
         self.packets_in + self.duplicates - self.packets_out - self.drops()
+    }
+
+    /// Adds the totals of a link whose waiting packets passed to another one: they were subtracted there before they
+    /// were counted here, so that these sums wrap.
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.packets_in = self.packets_in.wrapping_add(more.packets_in);
+        self.bytes_in = Bytes(self.bytes_in.0.wrapping_add(more.bytes_in.0));
+        add_each!(self, more: packets_out, bytes_out, queue_drops, marked, error_drops, dropper_drops, corrupted);
+        add_each!(self, more: delayed, duplicates);
+        self.queue_max = self.queue_max.max(more.queue_max);
+        self.wire.add(&more.wire);
     }
 }

@@ -62,7 +62,7 @@ impl<P: Packet> Exchanged<P> {
         let (empty, busy) = std::mem::take(&mut self.former).into_iter().partition(Self::is_empty);
         self.former = busy;
         let empty: Vec<Link<P>> = empty;
-        empty.iter().for_each(|link| add(&mut self.retired, link.counters()));
+        empty.iter().for_each(|link| self.retired.add(link.counters()));
         packet
     }
 
@@ -109,24 +109,7 @@ impl<P: Packet> Exchanged<P> {
 
     fn count(&mut self) {
         let mut total = self.retired;
-        self.links().for_each(|link| add(&mut total, link.counters()));
+        self.links().for_each(|link| total.add(link.counters()));
         self.counters = total;
     }
-}
-
-/// Adds counters. What passed to the next link was subtracted before it was counted there, so that sums wrap.
-fn add(total: &mut Counters, more: &Counters) {
-    total.packets_in = total.packets_in.wrapping_add(more.packets_in);
-    total.bytes_in = Bytes(total.bytes_in.0.wrapping_add(more.bytes_in.0));
-    total.packets_out += more.packets_out;
-    total.bytes_out += more.bytes_out;
-    total.queue_drops += more.queue_drops;
-    total.marked += more.marked;
-    total.error_drops += more.error_drops;
-    total.dropper_drops += more.dropper_drops;
-    total.corrupted += more.corrupted;
-    total.delayed += more.delayed;
-    total.duplicates += more.duplicates;
-    total.wire.add(&more.wire);
-    total.queue_max = total.queue_max.max(more.queue_max);
 }
