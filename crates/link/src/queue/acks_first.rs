@@ -2,9 +2,10 @@
 //! data of the other direction fill. Both share the queue's limit; at the limit, an arriving ACK replaces the oldest
 //! waiting packet that is none.
 
-use units::{Bytes, Instant, Stream};
+use units::Stream;
 
-use super::{Entry, Keys, Policy, QueueParameters, Scheduler, Service, SubQueue, tail_drop};
+use super::priority::Priority;
+use super::{Entry, QueueParameters, Service};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
@@ -17,34 +18,6 @@ registry::no_parameters!();
 
 impl QueueParameters for Parameters {
     fn service(&self, _: Stream) -> Service {
-        Service::Classful(Box::new(AcksFirst))
+        Priority::by(|keys| usize::from(keys.is_ack))
     }
 }
-
-/// A sub-queue of ACKs, and one of all other packets.
-#[derive(Debug)]
-struct AcksFirst;
-
-impl Scheduler for AcksFirst {
-    fn classify(&mut self, keys: &Keys) -> usize {
-        if keys.is_ack { ACKS } else { OTHERS }
-    }
-
-    fn policy(&self, _: usize) -> Box<dyn Policy> {
-        tail_drop::policy()
-    }
-
-    fn next(&mut self, sub_queues: &[SubQueue], _: Instant) -> Option<usize> {
-        sub_queues.iter().rposition(|queue| !queue.is_empty())
-    }
-
-    fn on_served(&mut self, _: usize, _: Bytes) {}
-
-    fn victims(&self, sub_queues: &[SubQueue], arriving: usize) -> Option<(usize, u32)> {
-        (arriving == ACKS && !sub_queues[OTHERS].is_empty()).then_some((OTHERS, 1))
-    }
-}
-
-/// The numbers of the sub-queues: the highest leaves first.
-const OTHERS: usize = 0;
-const ACKS: usize = 1;

@@ -17,17 +17,26 @@ registry::no_parameters!();
 
 impl QueueParameters for Parameters {
     fn service(&self, _: Stream) -> Service {
-        Service::Classful(Box::new(Priority))
+        Priority::by(|keys| usize::from(keys.class))
     }
 }
 
-/// A sub-queue for each class.
+/// A sub-queue for each class, the highest first.
 #[derive(Debug)]
-struct Priority;
+pub(super) struct Priority {
+    class: fn(&Keys) -> usize,
+}
+
+impl Priority {
+    /// The service that goes by this class of a packet.
+    pub(super) fn by(class: fn(&Keys) -> usize) -> Service {
+        Service::Classful(Box::new(Self { class }))
+    }
+}
 
 impl Scheduler for Priority {
     fn classify(&mut self, keys: &Keys) -> usize {
-        usize::from(keys.class)
+        (self.class)(keys)
     }
 
     fn policy(&self, _: usize) -> Box<dyn Policy> {
