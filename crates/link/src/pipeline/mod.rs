@@ -25,6 +25,7 @@ mod resequencer;
 mod suspension;
 mod timed_queue;
 mod transmitter;
+mod wire_stage;
 
 use std::collections::VecDeque;
 
@@ -43,12 +44,12 @@ use buffer::{Outstanding, SendBuffer};
 use disruption_process::Disruptions;
 use errors::ErrorStage;
 use frames::FrameStage;
-use on_wire::WireStage;
 use rate::{RateProcess, TransmissionStart};
 use resequencer::Resequencer;
 use suspension::SuspensionStage;
 use timed_queue::TimedQueue;
 use transmitter::Transmitter;
+use wire_stage::WireStage;
 
 /// One direction of a link, stage by stage.
 #[derive(Debug)]
