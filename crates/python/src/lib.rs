@@ -16,6 +16,7 @@ mod cc;
 mod congestion;
 mod error;
 mod files;
+mod fingerprint;
 mod json;
 mod lookup;
 mod packetdrill_run;
@@ -39,6 +40,8 @@ mod _native {
     use crate::cc::build_module;
     #[pymodule_export]
     use crate::congestion::{Ack, Congestion, Sent};
+    #[pymodule_export]
+    use crate::fingerprint::fingerprint;
     #[pymodule_export]
     use crate::lookup::{algorithms, parameters, registries, schema};
     #[pymodule_export]

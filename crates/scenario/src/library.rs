@@ -1,7 +1,8 @@
 //! Location of named files: profiles, presets, scenarios and studies, in the folders of a search path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::InputError;
 use crate::suggest;
@@ -9,11 +10,28 @@ use crate::tree::Tree;
 
 /// Folders that hold `profiles/`, `presets/`, `scenarios/` and `studies/`; earlier ones are searched first. In a
 /// browser, which has no folders, texts in memory take their place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Search {
     folders: Vec<PathBuf>,
     texts: BTreeMap<PathBuf, &'static str>,
     allows_code: bool,
+    read: ReadFiles,
+}
+
+/// The files that were read: one that many scenarios of a study name is read and parsed once.
+#[derive(Clone, Debug, Default)]
+struct ReadFiles(Arc<Mutex<HashMap<PathBuf, Tree>>>);
+
+impl ReadFiles {
+    fn tree(&self, file: &Path) -> Result<Tree, InputError> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tree) = known.get(file) {
+            return Ok(tree.clone());
+        }
+        let tree = Tree::load(file)?;
+        known.insert(file.to_path_buf(), tree.clone());
+        Ok(tree)
+    }
 }
 
 /// A kind of named thing.
@@ -41,9 +59,9 @@ impl Search {
         Self { texts, ..Self::default() }
     }
 
-    /// Reads and parses a TOML file of the library or of the user.
+    /// A TOML file of the library or of the user, parsed. A search reads each file once.
     pub(crate) fn tree(&self, file: &Path) -> Result<Tree, InputError> {
-        self.texts.get(file).map_or_else(|| Tree::load(file), |text| Tree::parse(file, text))
+        self.texts.get(file).map_or_else(|| self.read.tree(file), |text| Tree::parse(file, text))
     }
 
     pub(crate) fn is_file(&self, file: &Path) -> bool {

@@ -24,6 +24,7 @@ struct Pair {
 impl Check<'_> {
     pub(super) fn flows(&self, links: &[Link]) -> Result<Vec<Flow>, InputError> {
         let reach = Reach::new(&self.file.routers, links);
+        let compressing = self.compressing(links);
         let mut names = BTreeSet::new();
         let mut flows = Vec::new();
         for i in 0..self.file.flows.len() {
@@ -33,7 +34,7 @@ impl Check<'_> {
             let workload = self.workload(i, links)?;
             for pair in self.pairs(i)? {
                 self.ends(i, &pair, &reach)?;
-                self.compresses_once(i, [&pair.from, &pair.to], workload.as_ref(), links)?;
+                self.compresses_once(i, [&pair.from, &pair.to], workload.as_ref(), &compressing)?;
                 flows.extend(self.alike(i, &pair, workload.as_ref())?);
             }
             if let Some(twice) = flows[names.len()..].iter().find(|flow| names.contains(&flow.name)) {
