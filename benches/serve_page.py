@@ -6,18 +6,15 @@ that has never seen it, and how long the player computes for each picture. It wr
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from serve_view import ROOT, order, served
+from serve_setup import open_page, order, serving, transfer, write
 
 from browser import Page, chromium
 
@@ -25,22 +22,12 @@ OPENINGS: Final = 5
 FIRST_PAGE_S: Final = 1.0
 PICTURE_MS: Final = 16.0
 PACKETS: Final = 500
-SCENARIO: Final = """
-name = "busy"
-hosts = { server = { profile = "linux-6" }, mobile = { profile = "linux-6" } }
-[[links]]
-name = "lasthop"
-between = ["server", "mobile"]
-down = { rate = "100 Mbit/s", propagation = "60 ms", queue = { limit = "400 packets" } }
-up = { rate = "100 Mbit/s", propagation = "60 ms" }
-[[flows]]
-name = "download"
-from = "server"
-to = "mobile"
-bytes = "15 MB"
-[record]
-tables = ["segments", "tcp", "packets", "queue"]
-"""
+BUSY: Final = transfer(
+    "busy",
+    'rate = "100 Mbit/s", propagation = "60 ms", queue = { limit = "400 packets" }',
+    'rate = "100 Mbit/s", propagation = "60 ms"',
+    "15 MB",
+)
 """A transfer that has more than 500 packets under way: the path holds 1,000 segments."""
 
 PLAYED: Final = """
@@ -75,7 +62,7 @@ program took and those since the picture before, and the number of packets in it
 
 def main() -> None:
     """Measure, print and write the figures."""
-    with tempfile.TemporaryDirectory() as name, served(Path(name)) as address:
+    with tempfile.TemporaryDirectory() as name, serving(Path(name)) as (address, _):
         folder = Path(name)
         # The token of the address opens the page; the browser then has it in a cookie.
         opened = [first_page_s(address, folder / f"profile-{number}") for number in range(OPENINGS)]
@@ -91,29 +78,20 @@ def main() -> None:
         print(f"{what}: {value:.2f} {unit}; target {target:g} {unit}: {'met' if value < target else 'MISSED'}")
     print(f"  {least} packets or more in each of {len(played['costs'])} pictures; p99 {p99:.2f} ms")
     print(f"  between pictures: median {statistics.median(played['gaps']):.1f} ms")
-    print(f"load of the last minute: {os.getloadavg()[0]:.2f}")
     assert least >= PACKETS, f"only {least} packets were under way"
-    target_file = ROOT / "target" / "serve-page.json"
-    target_file.parent.mkdir(exist_ok=True)
-    target_file.write_text(json.dumps({"first_page_s": opened, **played, "load": os.getloadavg()}) + "\n")
+    write("serve-page", {"first_page_s": opened, **played})
 
 
 def first_page_s(address: str, profile: Path) -> float:
-    """Return the seconds from the order to open the page until it can be used."""
+    """Return the seconds from the order to open the page until it can be used, in a browser of its own."""
     with chromium(profile) as page:
-        page.look()
-        began = time.monotonic()
-        page.open(address)
-        page.wait("document.body?.dataset.ready")
-        return time.monotonic() - began
+        return open_page(page, address)
 
 
 def play(page: Page, address: str) -> dict[str, Any]:
     """Run the scenario, open it, and play it."""
-    page.look()
-    page.open(address)
-    page.wait("document.body?.dataset.ready")
-    order(page, SCENARIO)
+    open_page(page, address)
+    order(page, BUSY)
     page.wait("document.querySelector('.player')")
     page.value("document.querySelector('.player').scrollIntoView()")
     found: dict[str, Any] = page.value(PLAYED)

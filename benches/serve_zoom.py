@@ -6,10 +6,7 @@ time-sequence diagram once for each picture. It writes target/serve-zoom.json.
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +16,7 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from page import TURNS
-from serve_view import ROOT, SCENARIO, served
+from serve_setup import open_page, run, segments, serving, write
 
 from browser import Page, chromium
 
@@ -33,39 +30,26 @@ WHOLE: Final = "document.querySelector('figure.panel').focus()"
 
 def main() -> None:
     """Measure, print and write the figures."""
-    with tempfile.TemporaryDirectory() as name, served(Path(name)) as address:
+    with tempfile.TemporaryDirectory() as name, serving(Path(name)) as (address, _):
         folder = Path(name)
-        run(folder)
+        run(segments("1450 MB"), folder, "million")
         with chromium(folder / "profile") as page:
-            page.look()
-            page.open(address)
-            page.wait("document.body?.dataset.ready")
+            open_page(page, address)
             begun = time.monotonic()
             page.value("location.hash = '#/run/million'")
             page.wait("document.querySelector('.viewer')?.dataset.ready", 120.0)
             opened = time.monotonic() - begun
-            segments = int(page.value("document.body.dataset.segments"))
+            shown = int(page.value("document.body.dataset.segments"))
             page.wait("document.querySelector('.player')", 120.0)
             page.value("document.querySelector('figure.panel').scrollIntoView()")
             times = {"zoom": turned(page, moves=False), "move": turned(page, moves=True)}
-    print(f"{segments} segments; the view opens in {opened:.2f} s")
+    print(f"{shown} segments; the view opens in {opened:.2f} s")
     for what, gaps in times.items():
         rate, worst = 1000 / statistics.mean(gaps), max(gaps)
         verdict = "met" if rate >= RATE else "MISSED"
         print(f"{what}: {rate:.1f} pictures per second, longest {worst:.1f} ms; target {RATE:g}: {verdict}")
-    print(f"load of the last minute: {os.getloadavg()[0]:.2f}")
-    assert segments >= SEGMENTS, segments
-    target = ROOT / "target" / "serve-zoom.json"
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(json.dumps({"open_s": opened, "segments": segments, **times, "load": os.getloadavg()}) + "\n")
-
-
-def run(folder: Path) -> None:
-    """Run the transfer of `serve_view.py`, ten times as long, into the folder."""
-    scenario = folder / "million.toml"
-    scenario.write_text(SCENARIO.replace('"145 MB"', '"1450 MB"'))
-    command = [sys.executable, "-m", "lasthop", "run", str(scenario), "--out", str(folder / "million")]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    assert shown >= SEGMENTS, shown
+    write("serve-zoom", {"open_s": opened, "segments": shown, **times})
 
 
 def turned(page: Page, *, moves: bool) -> list[float]:
