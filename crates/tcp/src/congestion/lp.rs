@@ -2,8 +2,8 @@
 //! delay above 15 % of the way from the least to the largest halves the window; a second sign within three round trips
 //! leaves one segment.
 //!
-//! Otherwise it is Reno. It follows the paper; Linux (`tcp_lp.c`) has the same rule, and forgets the least and the
-//! largest delay with each sign.
+//! Otherwise it is Reno. It follows the paper, except that the least and the largest delay begin anew with each sign,
+//! as in Linux (`tcp_lp.c`): the wait of a delayed ACK, or a path that has become longer, would be a sign for ever.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ impl Default for Parameters {
 #[derive(Debug)]
 struct LowPriority {
     parameters: Parameters,
-    /// The smoothed, the least and the largest delay, in nanoseconds with the difference of the clocks.
+    /// The last, the smoothed, the least and the largest delay, in nanoseconds with the difference of the clocks.
     delays: Option<Delays>,
     rtt: Duration,
     /// Until when a sign of congestion is followed by the inference phase (§III-C).
@@ -56,6 +56,7 @@ struct LowPriority {
 
 #[derive(Clone, Copy, Debug)]
 struct Delays {
+    last: f64,
     smoothed: f64,
     least: f64,
     largest: f64,
@@ -63,9 +64,17 @@ struct Delays {
 
 impl LowPriority {
     fn is_congested(&self) -> bool {
-        self.delays.is_some_and(|Delays { smoothed, least, largest }| {
-            smoothed > least + (largest - least) * self.parameters.threshold.0
+        self.delays.is_some_and(|Delays { last, smoothed, least, largest }| {
+            // The last too: an average that is on its way down from a queue is no second sign of it.
+            last.min(smoothed) > least + (largest - least) * self.parameters.threshold.0
         })
+    }
+
+    /// A range that begins: it is half a round trip at least, so that one tick of the timestamps is no queue. Linux has
+    /// the smoothed delay there, which has the difference of the clocks in it.
+    const fn delays_from(&self, smoothed: f64) -> Delays {
+        let largest = smoothed + (self.rtt.as_nanos() / 2) as f64;
+        Delays { last: smoothed, smoothed, least: smoothed, largest }
     }
 
     fn infers(&self, now: Instant) -> bool {
@@ -82,9 +91,10 @@ impl Policy for LowPriority {
         self.rtt = ack.rtt.unwrap_or(self.rtt);
         let rtt = || ack.rtt.map(|rtt| rtt.as_nanos() as f64);
         let Some(delay) = ack.one_way.map(|delay| delay.as_nanos() as f64).or_else(rtt) else { return };
-        let first = Delays { smoothed: delay, least: delay, largest: delay };
-        let Delays { smoothed, least, largest } = self.delays.unwrap_or(first);
+        let first = self.delays_from(delay);
+        let Delays { smoothed, least, largest, .. } = self.delays.unwrap_or(first);
         self.delays = Some(Delays {
+            last: delay,
             smoothed: smoothed + self.parameters.gain.0 * (delay - smoothed),
             least: least.min(delay),
             largest: largest.max(delay),
@@ -101,6 +111,7 @@ impl Policy for LowPriority {
             window.ssthresh = window.ssthresh.min((cwnd / 2).max(window.smss * 2));
             self.inference_until = Some(ack.now + self.rtt * INFERENCE);
             self.was_below = false;
+            self.delays = self.delays.map(|delays| self.delays_from(delays.smoothed));
         }
         !self.infers(ack.now)
     }
@@ -180,6 +191,22 @@ mod tests {
             ack(lp.as_mut(), step, 40);
         });
         assert_eq!(lp.cwnd(), SMSS);
+    }
+
+    #[test]
+    fn a_path_that_has_become_longer_is_no_sign_for_ever_and_a_tick_is_none() {
+        let mut lp = built(ENTRY.id, json!({}));
+        lp.on_restore(SMSS * 8, SMSS * 2);
+        let at_first = ack(lp.as_mut(), 0, 20);
+        assert!(
+            (1..20).map(|step| ack(lp.as_mut(), step, 20 + step as u32 % 2)).all(|cwnd| cwnd >= at_first)
+        );
+        let reduced = (20..400).map(|step| ack(lp.as_mut(), step, 60)).min();
+        assert!(reduced.is_some_and(|cwnd| cwnd < at_first), "60 ms were a queue of 40");
+        (400..1000).for_each(|step| {
+            ack(lp.as_mut(), step, 60);
+        });
+        assert!(lp.cwnd() > at_first, "they are the path's now");
     }
 
     #[test]
