@@ -14,10 +14,11 @@ from lasthop.congestion_control import of_sender
 from lasthop.errors import InputError
 from lasthop.results import RunResult, open_run
 from lasthop.results.folder import whole_folder
-from lasthop.results.run import write_index
+from lasthop.results.run import arrow_table, write_index
 from lasthop.selection import Selection, select
 
 SEGMENTS_FILE = "segments.parquet"
+QUIC_FILE = "quic.parquet"
 
 Capture = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A capture: one file, or the files of a series in the order of time."""
@@ -52,18 +53,26 @@ class Analysis:
         }
 
 
-def analyze(capture: Capture, *, start: float = 0.0, stop: float | None = None, filter: str | None = None) -> Analysis:
+def analyze(
+    capture: Capture,
+    *,
+    start: float = 0.0,
+    stop: float | None = None,
+    filter: str | None = None,
+    keylog: str | PathLike[str] | None = None,
+) -> Analysis:
     """Analyze a capture (pcap or pcapng, perhaps in gzip or zstd), or a series of files; a damaged file is read up to
     its fault.
 
     Only frames from `start` to `stop` seconds after the first, that match a filter of libpcap's language, are read.
+    `keylog` has the TLS secrets of QUIC connections (SSLKEYLOGFILE), with which their packets are opened.
     Raises InputError for other files, or a filter that cannot be compiled.
 
     >>> import lasthop
     >>> len(lasthop.analyze("results/quickstart/capture-server.pcapng").connections)
     1
     """
-    return analyze_selection(select(_files(capture), start=start, stop=stop, filter=filter))
+    return analyze_selection(select(_files(capture), start=start, stop=stop, filter=filter, key_log=keylog))
 
 
 def analyze_selection(chosen: Selection) -> Analysis:
@@ -88,15 +97,18 @@ def _report(text: str) -> dict[str, Any]:
 
 
 def analyze_to_folder(capture: Capture | Selection, folder: Path) -> RunResult:
-    """Read a capture and write it as a result folder: the table `segments`, and `run.json`.
+    """Read a capture and write it as a result folder: the table `segments`, of QUIC the table `quic`, and `run.json`.
 
-    Raises InputError if it is no capture or has no TCP, or if the folder exists and is not an earlier result.
+    Raises InputError if it is no capture or has neither TCP nor QUIC, or if the folder exists and is not an earlier
+    result.
     """
     chosen = capture if isinstance(capture, Selection) else select(_files(capture))
     path = chosen.files[0]
     with whole_folder(folder) as partial:
         found = Analysis(path, _report(_native.analyze(chosen, partial / SEGMENTS_FILE)), chosen)
-        if not found.connections:
+        if found.report["quic"]:
+            _native.write_table(arrow_table(_native.quic_packets(chosen)), partial / QUIC_FILE)
+        elif not found.connections:
             raise InputError("has no TCP connection", file=str(path), help="see what `tshark -r` says is in it")
         write_index(partial, found.summary(), "", {"capture": str(path), "report": found.report})
     return open_run(folder)

@@ -18,13 +18,15 @@ NANOSECONDS: Final = 1_000_000_000
 class Selection:
     """Frames of `files`, which follow each other in time. Times are nanoseconds from the first frame of all.
 
-    `programs` are those of a filter, by link type. The native calls take a selection as it is.
+    `programs` are those of a filter, by link type; `key_log` has secrets of QUIC connections. The native calls take a
+    selection as it is.
     """
 
     files: Sequence[Path]
     from_ns: int = 0
     to_ns: int | None = None
     programs: Mapping[int, Sequence[Program]] | None = None
+    key_log: Path | None = None
 
 
 def select(
@@ -33,6 +35,7 @@ def select(
     start: float = 0.0,
     stop: float | None = None,
     filter: str | None = None,
+    key_log: str | PathLike[str] | None = None,
 ) -> Selection:
     """Return the frames of captures that follow each other, from `start` to `stop` seconds after the first frame, that
     match a filter in the language of libpcap.
@@ -47,7 +50,17 @@ def select(
         raise InputError(f"the end ({stop} s) is before the start ({start} s)", help="give a later --to")
     files = tuple(_file(capture) for capture in captures)
     programs = None if filter is None else programs_of(filter)
-    return Selection(files, round(start * NANOSECONDS), None if stop is None else round(stop * NANOSECONDS), programs)
+    log = None if key_log is None else _key_log(key_log)
+    until = None if stop is None else round(stop * NANOSECONDS)
+    return Selection(files, round(start * NANOSECONDS), until, programs, log)
+
+
+def _key_log(path: str | PathLike[str]) -> Path:
+    log = Path(path)
+    if not log.is_file():
+        help = "name the file that the variable SSLKEYLOGFILE had when an end of the connection ran"
+        raise InputError("there is no such key log", file=str(log), help=help)
+    return log
 
 
 def _file(capture: str | PathLike[str]) -> Path:

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::Read;
 
+use ::quic::KeyLog;
 use units::{Duration, Instant, PacketId};
 use wire::capture::{Frame, Interface, ReadError, Reader};
 use wire::framing::{NotIp, Unpacker};
@@ -19,6 +20,8 @@ pub struct Selection {
     pub to: Option<Duration>,
     /// The filter of frames.
     pub filter: Option<Filter>,
+    /// Secrets of QUIC connections, besides those that the files carry.
+    pub key_log: KeyLog,
 }
 
 /// The chosen frames of files that follow each other in time, such as a rotated series, in the order of the files.
@@ -78,6 +81,12 @@ impl<R: Read> Frames<R> {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
+    /// The secrets of QUIC connections so far: those of the selection, and those that the files carry.
+    #[must_use]
+    pub const fn key_log(&self) -> &KeyLog {
+        &self.selection.key_log
+    }
+
     /// The innermost IP packet that a frame holds or completes.
     ///
     /// # Errors
@@ -93,6 +102,9 @@ impl<R: Read> Frames<R> {
             let reader = self.readers.front_mut()?;
             match reader.next() {
                 Some(Ok(mut frame)) => {
+                    if let Some(secrets) = reader.take_secrets() {
+                        self.selection.key_log.add_lines(&secrets);
+                    }
                     self.number += 1;
                     self.find_points();
                     frame.interface = self.places[frame.interface as usize] as u32;

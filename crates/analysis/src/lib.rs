@@ -7,9 +7,9 @@
 //!
 //! Read [`Frames`] and [`Survey`] first, then `report.rs` (the report on a connection) and `rows.rs`; `packets.rs` has
 //! the raw numbers that identify a packet at the other end of its path, `annotation.rs` the verdicts as comments of the
-//! packets, `limits.rs` what limited a sender, `incidents.rs` what happened besides retransmissions, and `quic.rs` the
-//! visible part of QUIC. `input.rs` opens compressed files, and `filter.rs` runs the programs of
-//! libpcap's filters.
+//! packets, `limits.rs` what limited a sender, `incidents.rs` what happened besides retransmissions, `quic.rs` the
+//! visible part of QUIC, and `quic_contents.rs` and `quic_packets.rs` what secrets open. `input.rs` opens compressed
+//! files, and `filter.rs` runs the programs of libpcap's filters.
 
 mod annotation;
 mod filter;
@@ -19,11 +19,14 @@ mod input;
 mod limits;
 mod packets;
 mod quic;
+mod quic_contents;
+mod quic_packets;
 mod report;
 mod rows;
 mod segment_kind;
 mod survey;
 
+pub use ::quic::{KeyLog, KeyLogError};
 pub use annotation::annotate;
 pub use filter::{Filter, Instruction, Program};
 pub use frames::{Frames, Selection};
@@ -31,6 +34,8 @@ pub use incidents::Incident;
 pub use input::{Input, open};
 pub use packets::packets;
 pub use quic::QuicConnection;
+pub use quic_contents::QuicContents;
+pub use quic_packets::quic_packets;
 pub use report::{EcnReport, PlaceReport, PointReport, Report, SideReport, TcpConnection};
 pub use rows::rows;
 pub use survey::{Seen, Survey};

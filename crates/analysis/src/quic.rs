@@ -1,16 +1,19 @@
 //! The visible part of QUIC: its connections by address and connection ID, datagrams in each direction, and the spin
 //! bit.
 //!
-//! Everything else is encrypted (RFC 9312 §2). A connection is recognised by a long header of a known version. A short
-//! header belongs to it if it travels between its addresses or, after a migration, carries a connection ID that the
-//! connection announced.
+//! Everything else is encrypted (RFC 9312 §2), and opened with secrets (`quic_contents.rs`). A connection is recognised
+//! by a long header of a known version. A short header belongs to it if it travels between its addresses or, after a
+//! migration, carries a connection ID that the connection announced.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use ::quic::{KeyLog, Origin};
 use serde::Serialize;
 use units::{Duration, Instant};
 use wire::udp::Datagram;
+
+use crate::quic_contents::{QuicContents, QuicStep, TrackedContents};
 
 /// A QUIC connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,17 +43,19 @@ pub struct QuicConnection {
     pub spin_rtt_min_s: Option<f64>,
     /// The mean time between two such changes, in seconds.
     pub spin_rtt_mean_s: Option<f64>,
+    /// What its packets contain, as far as there are keys.
+    pub contents: QuicContents,
 }
 
 /// The QUIC connections at one point.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Quic {
     connections: Vec<TrackedConnection>,
     by_ends: BTreeMap<[SocketAddr; 2], usize>,
     by_id: BTreeMap<Vec<u8>, usize>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct TrackedConnection {
     ends: [SocketAddr; 2],
     /// The client's present address, if it has migrated.
@@ -60,6 +65,7 @@ struct TrackedConnection {
     first: Instant,
     last: Instant,
     sides: [SideCounts; 2],
+    contents: TrackedContents,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -83,14 +89,16 @@ struct LongHeader {
 }
 
 impl Quic {
-    /// A datagram passed.
+    /// A datagram passed, of which the end is missing if it is cut. `each` takes its packets.
     pub(crate) fn handle_datagram(
         &mut self,
-        at: Instant,
-        source: SocketAddr,
-        destination: SocketAddr,
+        origin: Origin,
+        [source, destination]: [SocketAddr; 2],
         datagram: &Datagram,
+        (is_cut, log): (bool, &KeyLog),
+        each: &mut dyn FnMut(&QuicStep<'_>),
     ) {
+        let at = origin.at;
         let mut head = Vec::with_capacity(LONGEST_HEAD);
         let shown = datagram.payload.len().min(LONGEST_HEAD as u32);
         datagram.payload.slice(0, shown).write_to(&mut head);
@@ -111,6 +119,34 @@ impl Quic {
             seen.ids[side].push(id.clone());
             self.by_id.insert(id, index);
         }
+        let mut whole = Vec::with_capacity(datagram.payload.len() as usize);
+        datagram.payload.write_to(&mut whole);
+        let announced = seen.contents.handle_datagram(
+            origin,
+            side,
+            &whole,
+            is_cut,
+            log,
+            &mut |packet, passed, events| {
+                each(&QuicStep { connection: index, packet, passed, events });
+            },
+        );
+        for id in announced {
+            if seen.ids[side].len() < MOST_IDS {
+                seen.ids[side].push(id.clone());
+                self.by_id.insert(id, index);
+            }
+        }
+    }
+
+    /// Number of connections.
+    pub(crate) const fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// The ends of a connection, the client's first.
+    pub(crate) fn ends(&self, connection: usize) -> [SocketAddr; 2] {
+        self.connections[connection].ends
     }
 
     /// The report, with times from `began`.
@@ -184,6 +220,7 @@ impl TrackedConnection {
             first: at,
             last: at,
             sides: Default::default(),
+            contents: TrackedContents::default(),
         }
     }
 
@@ -204,6 +241,7 @@ impl TrackedConnection {
             spin_changes: self.sides.each_ref().map(|side| side.changes),
             spin_rtt_min_s: any.then(|| client.shortest.as_secs_f64()),
             spin_rtt_mean_s: any.then(|| client.sum.as_secs_f64() / client.round_trips as f64),
+            contents: self.contents.report(),
         }
     }
 }
@@ -275,7 +313,8 @@ mod tests {
         let payload = Payload::Data(Data::from(bytes.to_vec()));
         let datagram = Datagram { source_port: ports[0], destination_port: ports[1], payload };
         let at = Instant::START + Duration::from_millis(milliseconds);
-        quic.handle_datagram(at, end(ports[0]), end(ports[1]), &datagram);
+        let (origin, log) = (Origin { at, frame: 1 }, KeyLog::default());
+        quic.handle_datagram(origin, ports.map(end), &datagram, (false, &log), &mut |_| {});
     }
 
     const CLIENT_S_INITIAL: [u8; 16] = [0xc0, 0, 0, 0, 1, 4, 9, 9, 9, 9, 4, 1, 2, 3, 4, 0];

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::SocketAddr;
 
+use ::quic::{KeyLog, Origin};
 use trace::capture::Capture;
 use trace::flow::{Flow, Judgement, ObservedSegment, SegmentKind, Side};
 use units::{Duration, Instant, PacketId};
@@ -181,7 +182,7 @@ impl Survey {
                 return None;
             }
         };
-        seen.add(frame, &bytes, began)
+        seen.add(frame, &bytes, began, frames.key_log())
     }
 
     fn add_points(&mut self, interfaces: &[Interface]) {
@@ -199,7 +200,7 @@ impl Survey {
 }
 
 impl PointSurvey {
-    fn add(&mut self, frame: &Frame, bytes: &[u8], began: Instant) -> Option<Seen<'_>> {
+    fn add(&mut self, frame: &Frame, bytes: &[u8], began: Instant, log: &KeyLog) -> Option<Seen<'_>> {
         let number = frame.packet?;
         let Ok(parsed) = wire::parse_headers(bytes) else {
             // The capture counts packets that it cannot read.
@@ -208,7 +209,9 @@ impl PointSurvey {
         };
         if let Transport::Udp(datagram) = &parsed.transport {
             let [source, destination] = ends(&parsed, [datagram.source_port, datagram.destination_port]);
-            self.quic.handle_datagram(frame.at, source, destination, datagram);
+            let origin = Origin { at: frame.at, frame: number.0 };
+            let missing = parsed.missing > 0;
+            self.quic.handle_datagram(origin, [source, destination], datagram, (missing, log), &mut |_| {});
         }
         let (index, observed) = self.capture.handle_parsed(frame.at, number, &parsed)?;
         let segment = parsed.segment()?;

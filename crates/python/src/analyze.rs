@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-use analysis::{Filter, Frames, Input, Instruction, Program, Seen, Selection, Survey};
+use analysis::{Filter, Frames, Input, Instruction, KeyLog, Program, Seen, Selection, Survey};
 use pyo3::prelude::*;
 use units::Duration;
 use wire::capture::{LinkType, ReadError, Reader};
@@ -28,6 +28,7 @@ pub(crate) struct Chosen {
     from_ns: u64,
     to_ns: Option<u64>,
     programs: Option<BTreeMap<u16, Vec<Fields>>>,
+    key_log: Option<PathBuf>,
 }
 
 /// Reads a capture and returns its report as JSON (see `analysis::Report`). With a path for `segments`, its packets are
@@ -76,25 +77,39 @@ pub(crate) fn capture_packets(py: Python<'_>, chosen: Chosen) -> Result<Table, F
     py.detach(|| Ok(Table::new(analysis::packets(chosen.frames()?))))
 }
 
+/// Reads the packets of QUIC in a capture as a table (see `analysis::quic_packets`).
+#[pyfunction]
+pub(crate) fn quic_packets(py: Python<'_>, chosen: Chosen) -> Result<Table, Failure> {
+    py.detach(|| Ok(Table::new(analysis::quic_packets(chosen.frames()?))))
+}
+
 impl Chosen {
     fn frames(&self) -> Result<Frames<Input>, Failure> {
         let readers: Result<Vec<_>, _> = self.files.iter().map(|path| open(path)).collect();
-        Ok(Frames::new(readers?, self.selection()))
+        Ok(Frames::new(readers?, self.selection()?))
     }
 
     fn standard_input(&self) -> Result<Frames<Input>, Failure> {
         let reader = analysis::open(BufReader::with_capacity(BUFFER, std::io::stdin()));
         let reader = reader.map_err(|error| unreadable(Path::new("-"), error))?;
-        Ok(Frames::new([reader], self.selection()))
+        Ok(Frames::new([reader], self.selection()?))
     }
 
-    fn selection(&self) -> Selection {
-        Selection {
+    fn selection(&self) -> Result<Selection, Failure> {
+        let key_log = self.key_log.as_deref().map(read_key_log).transpose()?.unwrap_or_default();
+        Ok(Selection {
             from: Duration::from_nanos(self.from_ns),
             to: self.to_ns.map(Duration::from_nanos),
             filter: self.programs.as_ref().map(filter_of),
-        }
+            key_log,
+        })
     }
+}
+
+fn read_key_log(path: &Path) -> Result<KeyLog, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| FileError { file: path.to_owned(), error })?;
+    let log = KeyLog::parse(&String::from_utf8_lossy(&bytes));
+    log.map_err(|error| Failure::KeyLog { file: path.to_owned(), error })
 }
 
 fn filter_of(programs: &BTreeMap<u16, Vec<Fields>>) -> Filter {

@@ -33,6 +33,13 @@ pub(crate) enum Failure {
         /// The error.
         error: wire::capture::ReadError,
     },
+    /// A file is no log of TLS secrets.
+    KeyLog {
+        /// The file.
+        file: PathBuf,
+        /// The error.
+        error: analysis::KeyLogError,
+    },
     /// A table of a result cannot be read.
     Table(view::TableError),
     /// A result could not be written.
@@ -53,6 +60,7 @@ impl From<Failure> for PyErr {
             #[cfg(unix)]
             Failure::Module(error) => module_error(py, &error),
             Failure::Capture { file, error } => capture_error(py, &file, &error),
+            Failure::KeyLog { file, error } => key_log_error(py, &file, &error),
             Failure::Table(error) => table_error(py, &error),
             Failure::File(error) => os_error(&error),
             Failure::Python(error) => error,
@@ -92,6 +100,16 @@ fn capture_error(py: Python<'_>, file: &Path, error: &wire::capture::ReadError) 
     let help =
         "give a pcap or pcapng file (perhaps in gzip or zstd), as tcpdump, dumpcap or lasthop write it";
     let keywords = [("file", file.display().to_string()), ("help", help.to_owned())].into_py_dict(py);
+    keywords
+        .map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.to_string(), Some(&keywords)))
+}
+
+fn key_log_error(py: Python<'_>, file: &Path, error: &analysis::KeyLogError) -> PyErr {
+    let help = "give the file that an end of the connection wrote because of the variable SSLKEYLOGFILE";
+    let line = (error.line > 0).then_some(error.line);
+    let keywords = [("file", file.display().to_string()), ("help", help.to_owned())]
+        .into_py_dict(py)
+        .and_then(|keywords| keywords.set_item("line", line).map(|()| keywords));
     keywords
         .map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.to_string(), Some(&keywords)))
 }

@@ -33,7 +33,7 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::analyze::{analyze, analyze_as_it_comes, capture_packets};
+    use crate::analyze::{analyze, analyze_as_it_comes, capture_packets, quic_packets};
     #[pymodule_export]
     use crate::batch::run_batch;
     #[pymodule_export]

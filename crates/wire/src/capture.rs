@@ -45,6 +45,16 @@ impl<R: Read> Reader<R> {
     }
 }
 
+impl<R: Read> Reader<R> {
+    /// The logs of TLS secrets that the file carried since the last call (draft-ietf-opsawg-pcapng §4.7).
+    pub fn take_secrets(&mut self) -> Option<String> {
+        match &mut self.0 {
+            Format::Pcap(_) => None,
+            Format::Pcapng(reader) => reader.take_secrets(),
+        }
+    }
+}
+
 impl<R: Read> Iterator for Reader<R> {
     type Item = Result<Frame, ReadError>;
 

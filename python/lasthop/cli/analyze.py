@@ -59,6 +59,12 @@ def selection_options(command: Command) -> Command:
     help="Write the frames as pcapng, with the verdict on each packet as its comment.",
 )
 @selection_options
+@click.option(
+    "--keylog",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Open the packets of QUIC with these TLS secrets (SSLKEYLOGFILE).",
+)
 @click.option("--worst", type=click.IntRange(1), metavar="N", help="Print the N worst connections only.")
 @click.option(
     "--by",
@@ -85,6 +91,7 @@ def command(
     stop: float | None,
     filter: str | None,
     series: bool,
+    keylog: Path | None,
     worst: int | None,
     by: str,
     clocks: str,
@@ -105,6 +112,9 @@ def command(
     --out writes a result folder for `lasthop plot`, `explain` and `report`; captures of both ends give one folder, with
     the path between them as a link.
 
+    Connections of QUIC are told by what is not encrypted. With --keylog, or secrets in a pcapng file, their packets are
+    opened: frames, losses, round trips, and data that were sent again.
+
     \b
     Examples:
       lasthop analyze trace.pcap
@@ -120,11 +130,11 @@ def command(
         if captures == (STANDARD_INPUT,) and out is None and annotated is None:
             from lasthop.cli.as_it_comes import watch
 
-            found = [watch(select((), start=start, stop=stop, filter=filter), quiet=as_json)]
+            found = [watch(select((), start=start, stop=stop, filter=filter, key_log=keylog), quiet=as_json)]
         else:
             with _in_files(captures) as files:
                 groups = [files] if series else [[file] for file in files]
-                chosen = [select(group, start=start, stop=stop, filter=filter) for group in groups]
+                chosen = [select(group, start=start, stop=stop, filter=filter, key_log=keylog) for group in groups]
                 found = _analyzed(chosen, clocks, out, annotated)
     joined = _joined(found, clocks) if STANDARD_INPUT not in captures else []
     if as_json:

@@ -75,6 +75,7 @@ def print_analysis(found: Analysis, both: bool, order: str | None = None, most: 
     _print_controls(found.connections)
     if found.report["quic"]:
         _print_quic(found.report["quic"])
+        _print_quic_contents(found.report["quic"])
     for words in remarks(found.report):
         remark(words)
 
@@ -134,6 +135,46 @@ def _print_quic(connections: Sequence[Mapping[str, Any]]) -> None:
     print_table(
         "QUIC, from what is not encrypted", [*headings, "spin changes", "back", "spin RTT min ms"], rows[:MOST_ROWS]
     )
+
+
+def _print_quic_contents(connections: Sequence[Mapping[str, Any]]) -> None:
+    """Print the senders of connections whose packets were opened with secrets, and what the others lack."""
+    rows: list[list[object]] = []
+    for connection in connections:
+        contents = connection["contents"]
+        for side, sender in enumerate(contents["senders"]):
+            if sender["packets"].get("one_rtt"):
+                values = [sender[key] for key in _QUIC_COLUMNS]
+                trips = [None if sender["rtt"][key] is None else 1e3 * sender["rtt"][key] for key in _QUIC_TRIPS]
+                ends = connection["ends"] if side == 0 else connection["ends"][::-1]
+                rows.append([*ends, sum(sender["packets"].values()), *values, *trips])
+    if rows:
+        headings = ["from", "to", "packets", *_QUIC_COLUMNS.values(), "RTT min ms", "mean", "max"]
+        print_table("QUIC, with secrets", headings, rows[:MOST_ROWS])
+    for connection in connections[:MOST_ROWS]:
+        contents = connection["contents"]
+        name = f" with {contents['server_name']}" if contents["server_name"] else ""
+        which = f"QUIC {connection['ends'][0]} to {connection['ends'][1]}{name}"
+        if contents["closed"]:
+            print_line(f"{which}: closed by the {contents['closed']}")
+        for why, packets in contents["unopened"].items():
+            print_line(f"{which}: {packets} packets not opened: {why}{_REMEDIES.get(why, '')}")
+
+
+_QUIC_COLUMNS: Final = {
+    "stream_bytes": "stream bytes",
+    "lost": "lost",
+    "spurious_losses": "spurious",
+    "retransmitted_bytes": "bytes again",
+    "needless_bytes": "needless",
+    "probes": "probes",
+    "largest_flight": "most in flight",
+}
+_QUIC_TRIPS: Final = ("min_s", "mean_s", "max_s")
+_REMEDIES: Final = {
+    "no secret in a key log": " (--keylog FILE names the file of SSLKEYLOGFILE)",
+    "truncated by the capture": " (capture whole packets: tcpdump -s 0)",
+}
 
 
 def _rows(connection: Mapping[str, Any], both: bool) -> list[list[object]]:

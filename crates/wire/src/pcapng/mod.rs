@@ -21,6 +21,7 @@ mod block {
     pub(super) const OLD_PACKET: u32 = 2;
     pub(super) const SIMPLE_PACKET: u32 = 3;
     pub(super) const ENHANCED_PACKET: u32 = 6;
+    pub(super) const DECRYPTION_SECRETS: u32 = 10;
     pub(super) const SECTION_HEADER: u32 = u32::from_be_bytes(super::SECTION_HEADER);
 }
 
@@ -38,6 +39,9 @@ mod code {
     pub(super) const EPB_FLAGS: u16 = 2;
     pub(super) const EPB_PACKETID: u16 = 5;
 }
+
+/// Secrets in the NSS key log format (draft-ietf-opsawg-pcapng §4.7).
+const TLS_KEY_LOG: u32 = 0x544c_534b;
 
 /// Tells the byte order of a section.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;

@@ -7,7 +7,7 @@ use units::{Instant, PacketId};
 use crate::frame::{Direction, Frame, Interface, LinkType, ReadError};
 use crate::source::{Endian, Fields, Source};
 
-use super::{BYTE_ORDER_MAGIC, SECTION_HEADER, block, code, options};
+use super::{BYTE_ORDER_MAGIC, SECTION_HEADER, TLS_KEY_LOG, block, code, options};
 
 /// Reads a pcapng file; use [`crate::capture::open`].
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct Reader<R> {
     interfaces: Vec<Interface>,
     clocks: Vec<Clock>,
     section: usize,
+    /// Key logs that were read and not taken.
+    secrets: String,
     /// Memory for the body of the next block.
     spare: Vec<u8>,
     over: bool,
@@ -46,6 +48,7 @@ impl<R: Read> Reader<R> {
             interfaces: Vec::new(),
             clocks: Vec::new(),
             section: 0,
+            secrets: String::new(),
             spare: Vec::new(),
             over: false,
         };
@@ -55,6 +58,11 @@ impl<R: Read> Reader<R> {
 
     pub(crate) fn interfaces(&self) -> &[Interface] {
         &self.interfaces
+    }
+
+    /// The key logs of the blocks that were read since the last call.
+    pub(crate) fn take_secrets(&mut self) -> Option<String> {
+        (!self.secrets.is_empty()).then(|| std::mem::take(&mut self.secrets))
     }
 
     pub(crate) fn next(&mut self) -> Option<Result<Frame, ReadError>> {
@@ -71,6 +79,10 @@ impl<R: Read> Reader<R> {
             let frame = match found.kind {
                 block::INTERFACE => {
                     self.add_interface(&found)?;
+                    None
+                }
+                block::DECRYPTION_SECRETS => {
+                    self.add_secrets(&found)?;
                     None
                 }
                 block::ENHANCED_PACKET => Some(self.enhanced_packet(&found)?),
@@ -174,6 +186,20 @@ impl<R: Read> Reader<R> {
         }
         self.interfaces.push(interface);
         self.clocks.push(clock);
+        Ok(())
+    }
+
+    fn add_secrets(&mut self, found: &Block) -> Result<(), ReadError> {
+        let mut fields = Fields::new(&found.body, self.endian);
+        let mut read = || {
+            let (kind, len) = (fields.u32()?, fields.u32()?);
+            Some((kind, fields.bytes(len as usize)?))
+        };
+        let (kind, secrets) = read().ok_or_else(|| too_short(found))?;
+        if kind == TLS_KEY_LOG {
+            self.secrets.push_str(&options::text(secrets));
+            self.secrets.push('\n');
+        }
         Ok(())
     }
 
@@ -283,6 +309,7 @@ fn name(kind: u32) -> &'static str {
         block::SECTION_HEADER => "section header block",
         block::INTERFACE => "interface description block",
         block::ENHANCED_PACKET => "enhanced packet block",
+        block::DECRYPTION_SECRETS => "decryption secrets block",
         block::SIMPLE_PACKET => "simple packet block",
         block::OLD_PACKET => "packet block",
         _ => "block",
