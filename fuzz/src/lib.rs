@@ -15,6 +15,7 @@ pub mod netlink;
 pub mod packet;
 pub mod pair;
 mod peer;
+pub mod quic;
 pub mod scenario;
 
 /// A fuzz target.
@@ -27,7 +28,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "endpoint", run: endpoint::run },
     Target { name: "pair", run: pair::run },
     Target { name: "scenario", run: scenario::run },
@@ -36,4 +37,5 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "flow", run: flow::run },
     Target { name: "framing", run: framing::run },
     Target { name: "netlink", run: netlink::run },
+    Target { name: "quic", run: quic::run },
 ];
