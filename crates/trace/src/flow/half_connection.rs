@@ -66,6 +66,9 @@ pub struct HalfConnection {
     /// The phase in which the latest retransmission was sent, until new data are sent.
     repairing: SenderPhase,
     window_scale: Option<u8>,
+    /// The smaller MSS of the two SYNs, and the bytes of it that the timestamps option takes.
+    mss: Option<u16>,
+    option_bytes: u16,
     /// The peer's window at its last segment.
     peer_window: Bytes,
     counters: Counters,
@@ -139,7 +142,18 @@ impl HalfConnection {
     pub(super) fn note_window_scale(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) {
             self.window_scale = segment.options.window_scale;
+            self.note_mss(segment);
         }
+    }
+
+    /// A SYN of either side announced its MSS.
+    fn note_mss(&mut self, syn: &Segment) {
+        self.mss = [self.mss, syn.options.mss].into_iter().flatten().min();
+    }
+
+    /// Bytes of data in the largest segment on the wire. With segmentation offload a captured segment is longer.
+    fn largest_on_wire(&self) -> Option<u64> {
+        self.mss.map(|mss| u64::from(mss.saturating_sub(self.option_bytes)).max(1))
     }
 
     /// The window that a segment of this side's advertises. RFC 7323 §2.2: that of a SYN is never
@@ -161,6 +175,9 @@ impl HalfConnection {
     ) {
         let same_window = window == std::mem::replace(&mut self.peer_window, window);
         self.unanswered_since = Some(at);
+        if segment.flags.contains(Flags::SYN) {
+            self.note_mss(segment);
+        }
         if self.first.is_none() || !segment.flags.contains(Flags::ACK) {
             return;
         }
@@ -198,6 +215,7 @@ impl HalfConnection {
         if range.is_empty() {
             return self.bare_ack(seen.at, segment);
         }
+        self.option_bytes = if segment.options.timestamps.is_some() { TIMESTAMPS } else { 0 };
         let span = self.positions.span(range);
         self.begin(span, segment.flags);
         let waited = self.waited(&seen, span.start, segment);
@@ -371,7 +389,7 @@ impl HalfConnection {
             self.counters.unseen += 1;
             self.counters.unseen_bytes += position - self.snd_max;
         }
-        let covered = self.outstanding.acknowledge(position, self.phase_number);
+        let covered = self.outstanding.acknowledge(position, self.phase_number, self.largest_on_wire());
         if let Some(sent_at) = covered.timed {
             let sample = at.saturating_since(sent_at);
             self.rtt.measure(sample);
@@ -436,5 +454,7 @@ impl HalfConnection {
     }
 }
 
+/// RFC 7323 appendix A: the option with its padding.
+const TIMESTAMPS: u16 = 12;
 /// RFC 7323 §2.3: a larger shift counts as 14.
 const MAX_WINDOW_SHIFT: u8 = 14;

@@ -30,10 +30,17 @@ pub(super) struct Acknowledged {
     pub(super) timed: Option<Instant>,
     /// Whether this phase had not sent one of them again.
     pub(super) untouched: bool,
-    /// Number of segments.
+    /// Number of segments on the wire.
     pub(super) segments: usize,
     /// Whether one of them was sent again.
     pub(super) resent: bool,
+}
+
+impl Sent {
+    /// Number of segments on the wire, of which the largest has this many bytes; the number of a FIN is no byte.
+    const fn on_wire(&self, largest: u64) -> usize {
+        (self.span.len().saturating_sub(2) / largest + 1) as usize
+    }
 }
 
 impl Outstanding {
@@ -86,18 +93,19 @@ impl Outstanding {
         self.segments.insert(index + 1, rest);
     }
 
-    /// Everything before `position` was acknowledged. An acknowledgment inside a segment times the part before it.
-    pub(super) fn acknowledge(&mut self, position: u64, phase: u32) -> Acknowledged {
+    /// Everything before `position` was acknowledged. An acknowledgment inside a segment times the part before it. What
+    /// was captured as one is several segments on the wire if it is longer than `largest`, the largest of them.
+    pub(super) fn acknowledge(&mut self, position: u64, phase: u32, largest: Option<u64>) -> Acknowledged {
         self.cut(position);
         let covered = self.segments.partition_point(|sent| sent.span.end <= position);
-        let none = Acknowledged { timed: None, untouched: false, segments: covered, resent: false };
+        let none = Acknowledged { timed: None, untouched: false, segments: 0, resent: false };
         self.segments.drain(..covered).fold(none, |all, sent| {
             let resent = all.resent || sent.resent_in.is_some();
             Acknowledged {
                 timed: (!resent).then_some(sent.at),
                 untouched: all.untouched || sent.resent_in != Some(phase),
+                segments: all.segments + largest.map_or(1, |largest| sent.on_wire(largest)),
                 resent,
-                ..all
             }
         })
     }

@@ -185,6 +185,24 @@ fn duplicate_acks_of_needless_retransmissions_make_a_fast_retransmit_too() {
 }
 
 #[test]
+fn duplicates_of_the_segments_in_a_super_segment_are_no_sign_of_a_second_arrival() {
+    let mut script = Script::before_the_handshake(&[]);
+    let syn = |seq, ack, flags| {
+        let mut syn = segment(seq, ack, flags, 0);
+        syn.options.mss = Some(MSS as u16);
+        syn
+    };
+    script.sent(ms(100), syn(ISS, Seq(0), Flags::SYN));
+    script.arrived(ms(200), syn(Seq(7), ISS + 1, Flags::SYN.with(Flags::ACK)));
+    script.sent(ms(200), segment(ISS + 1, Seq(8), Flags::ACK, 5 * MSS));
+    (0..4).for_each(|_| script.ack(300, 0, &[]));
+    assert_eq!(script.data(300, 0), again(Cause::FastRetransmit));
+    script.ack(400, 5, &[]);
+    let judged = script.flow.half(Side::Opener).judgements();
+    assert_eq!(judged[0].needed, Some(true), "{:?}", judged[0]);
+}
+
+#[test]
 fn a_timer_that_runs_out_just_after_a_duplicate_ack_was_answered_is_still_a_timer() {
     // A Linux without SACK, in the careful mode of RFC 6582 §4.1: duplicates bring new data only.
     let mut script = Script::connected();
