@@ -63,7 +63,9 @@ impl Batch {
             let (sender, receiver) = sync_channel(WAITING);
             for _ in 0..workers.clamp(1, self.runs.len().max(1)) {
                 let sender = sender.clone();
-                scope.spawn(move || self.work(&sender));
+                // Attached once, so that the thread has its state in Python as long as it lives: a congestion control
+                // in Python is called for each ACK, and a state made for each call takes ten times as long as it.
+                scope.spawn(move || Python::attach(|py| py.detach(|| self.work(&sender))));
             }
             drop(sender);
             let told = self.tell(&receiver, finished);
