@@ -48,7 +48,12 @@ pub(super) struct Rounds {
 impl Rounds {
     /// An ACK of new data; the times of the round trip that it ends, if it ends one in which any was measured.
     pub fn on_ack(&mut self, ack: &AckSample) -> Option<RoundTrips> {
-        if let Some(rtt) = ack.rtt {
+        self.on_sample(ack, ack.rtt)
+    }
+
+    /// An ACK of new data for algorithms with a round-trip time of their own choice (`AckSample::newest_rtt`).
+    pub fn on_sample(&mut self, ack: &AckSample, rtt: Option<Duration>) -> Option<RoundTrips> {
+        if let Some(rtt) = rtt {
             match &mut self.measured {
                 Some(measured) => measured.add(rtt),
                 None => self.measured = Some(RoundTrips::of(rtt)),

@@ -55,25 +55,23 @@ impl VegasLinux {
     /// The decision at the end of a round trip.
     fn decide(&self, window: &mut Window, rtt: Duration, base: Duration) {
         let (ratio, w) = (rtt.as_secs_f64() / base.as_secs_f64(), window.segments());
-        let queued = w * (ratio - 1.0);
+        // Whole segments, as in Linux: above 1 are two.
+        let queued = (w * (ratio - 1.0)).floor();
         if window.is_below_ssthresh() {
             if queued > self.parameters.gamma {
-                let held = Bytes((w / ratio * window.smss.0 as f64) as u64) + window.smss;
+                let held = window.smss * ((w / ratio) as u64 + 1);
                 window.set_cwnd(held.min(window.cwnd()).max(window.smss * 2));
-                window.ssthresh = below(window);
+                window.ssthresh = window.ssthresh.min(window.cwnd());
             }
         } else if queued > self.parameters.beta {
             window.set_cwnd(window.cwnd().saturating_sub(window.smss).max(window.smss * 2));
-            window.ssthresh = below(window);
+            window.ssthresh = window.ssthresh.min(window.cwnd());
         } else if queued < self.parameters.alpha {
             window.open(window.smss);
         }
+        // Linux (`tcp_current_ssthresh`): the threshold follows a window that has grown.
+        window.ssthresh = window.ssthresh.max(window.cwnd() / 4 * 3);
     }
-}
-
-/// A threshold a segment below the window, so that slow start does not begin again (Linux `tcp_vegas_ssthresh`).
-fn below(window: &Window) -> Bytes {
-    window.ssthresh.min(window.cwnd().saturating_sub(window.smss)).max(window.smss * 2)
 }
 
 impl Policy for VegasLinux {
@@ -82,10 +80,12 @@ impl Policy for VegasLinux {
     }
 
     fn observe(&mut self, ack: &AckSample) {
-        if let Some(rtt) = ack.rtt {
+        // `ca_rtt_us`: without the wait of a delayed ACK.
+        let rtt = ack.newest_rtt.or(ack.rtt);
+        if let Some(rtt) = rtt {
             self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
         }
-        self.ended = self.rounds.on_ack(ack).or(self.ended);
+        self.ended = self.rounds.on_sample(ack, rtt).or(self.ended);
     }
 
     /// In congestion avoidance the window changes here and not ACK by ACK, unless the round trip had two samples or
