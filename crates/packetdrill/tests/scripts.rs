@@ -35,8 +35,11 @@ fn scripts(folder: &str) -> Vec<PathBuf> {
 
 /// The failure of a script, if any.
 fn outcome(file: &Path) -> Result<Result<Option<String>, Refusal>, Failed> {
-    let script = parse(&fs::read_to_string(file)?, &Definitions::new())?;
-    let profile = json!({ "recovery": "sack-6675" });
+    let text = fs::read_to_string(file)?;
+    let script = parse(&text, &Definitions::new())?;
+    // Profiles that scripts name are called as their recovery.
+    let named = text.lines().find_map(|line| line.strip_prefix("// profile: "));
+    let profile = json!({ "recovery": named.unwrap_or("sack-6675") });
     Ok(run(&script, &profile, &|_| None).map(|outcome| {
         let failure = outcome.failure?;
         assert!(!failure.timeline.is_empty(), "a failure shows what happened before it");

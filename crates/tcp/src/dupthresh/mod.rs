@@ -4,7 +4,7 @@
 //! pipe sees to that, and the others extend limited transmit where the threshold is not
 //! [constant](DupThresh::constant).
 
-use units::Bytes;
+use units::{Bytes, Duration};
 
 use registry::algorithms;
 
@@ -16,6 +16,7 @@ algorithms! {
     constant_increase,
     average,
     ewma,
+    mean_deviation,
     rr,
     winthresh,
     linux,
@@ -66,6 +67,10 @@ pub struct View {
     pub unsent: Bytes,
     /// The segment size.
     pub smss: Bytes,
+    /// The smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
+    /// Length of the retransmission timer.
+    pub rto: Duration,
 }
 
 impl View {

@@ -1,5 +1,5 @@
 use serde_json::{Value, json};
-use units::Bytes;
+use units::{Bytes, Duration};
 
 use super::*;
 
@@ -17,6 +17,8 @@ fn view(cwnd: u64, flight: u64, advertised: u64) -> View {
         advertised: SMSS * advertised,
         unsent: Bytes(1 << 40),
         smss: SMSS,
+        srtt: None,
+        rto: Duration::from_secs(1),
     }
 }
 
@@ -95,9 +97,39 @@ fn the_moving_average_weighs_each_length_by_its_gain() {
     assert_eq!(policy.segments(&WIDE()), 3);
 }
 
+// RFC 6298 §2 with a gain of 1/4 for both: mean 3 + 8/4 = 5, deviation 8/4 = 2, and four deviations; then mean 6.5,
+// deviation 2.25 (3/4 · 2 + 1/4 · 6 = 3).
+#[test]
+fn the_mean_deviation_adds_to_the_mean_and_a_timeout_halves_both() {
+    let mut policy = policy("mean-deviation", json!({}));
+    policy.on_reordering(&reordering(11, false));
+    assert_eq!(policy.segments(&WIDE()), 13);
+    policy.on_reordering(&reordering(11, false));
+    assert_eq!(policy.segments(&WIDE()), 19);
+    policy.on_timeout();
+    assert_eq!(policy.segments(&WIDE()), 10);
+    policy.on_timeout();
+    assert_eq!(policy.segments(&WIDE()), 5);
+}
+
+// cwnd · (RTO − SRTT) / SRTT: 20 segments, a round trip of 100 ms.
+#[test]
+fn the_timer_bounds_the_threshold_of_mean_and_deviation() {
+    let mut policy = policy("mean-deviation", json!({}));
+    for _ in 0..20 {
+        policy.on_reordering(&reordering(500, false));
+    }
+    let timed = |rto| View {
+        srtt: Some(Duration::from_millis(100)),
+        rto: Duration::from_millis(rto),
+        ..view(20, 20, 1000)
+    };
+    assert_eq!([100, 110, 200, 350].map(|rto| policy.segments(&timed(rto))), [3, 3, 20, 50]);
+}
+
 #[test]
 fn no_estimate_exceeds_nine_tenths_of_the_window() {
-    for id in ["constant-increase", "average", "ewma"] {
+    for id in ["constant-increase", "average", "ewma", "mean-deviation"] {
         let mut policy = policy(id, json!({}));
         for _ in 0..100 {
             policy.on_reordering(&reordering(500, true));

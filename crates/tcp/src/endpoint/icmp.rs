@@ -9,8 +9,8 @@ use crate::state::State;
 
 impl Endpoint {
     /// Handles the report that the peer cannot be reached, which quotes a segment that begins at `quoted`. It ends a
-    /// connection whose handshake is not done; later it is a hint that changes nothing (RFC 5461 §4). A report on
-    /// numbers that are not outstanding may be a forgery, and is ignored (RFC 5927 §4).
+    /// connection whose handshake is not done; later it is a hint (RFC 5461 §4), to which a recovery may react. A
+    /// report on numbers that are not outstanding may be a forgery, and is ignored (RFC 5927 §4).
     pub fn handle_unreachable(&mut self, quoted: Seq) {
         if !self.is_outstanding(quoted) {
             return;
@@ -21,7 +21,7 @@ impl Endpoint {
                 self.listen_again();
             }
             State::SynReceived => self.give_up(CloseReason::Unreachable),
-            _ => {}
+            _ => self.send.on_unreachable(),
         }
     }
 

@@ -10,7 +10,7 @@
 //! - [`AfterTimeout`] is what follows when the retransmission timer has run out.
 //!
 //! Read `composed.rs` first, then `reno.rs`, `new_reno.rs` and `sack_6675.rs`. `aix.rs`, `pr.rs` and
-//! `fack_linux_2000.rs` are state machines of their own.
+//! `fack_linux_2000.rs` are state machines of their own; `atcp.rs` lies below another recovery.
 
 mod actions;
 mod after_timeout;
@@ -59,6 +59,7 @@ algorithms! {
     rate_halving,
     aix,
     pr,
+    atcp,
 }
 
 /// Finds losses and repairs them.
@@ -83,6 +84,13 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// A congestion mark has reduced the window, which was `before`, with data up to `nxt` sent. Without a rule of the
     /// recovery it falls at once.
     fn on_mark(&mut self, _before: Bytes, _nxt: Seq) {}
+
+    /// The network reports that the peer cannot be reached, with data up to `nxt` outstanding. Returns whether the
+    /// window becomes one segment; without a rule of the recovery the report is a hint that changes nothing (RFC 5461
+    /// §4).
+    fn on_unreachable(&mut self, _nxt: Seq, _board: &mut Scoreboard) -> bool {
+        false
+    }
 
     /// The last loss signal was spurious. The marks on the board are cleared already, and the endpoint restores the
     /// windows.

@@ -356,7 +356,8 @@ impl SendHalf {
         let now = || (self.board.outstanding(), self.stream.backlog());
         let (flight, unsent) = self.duplicates.at_first().unwrap_or_else(now);
         let cwnd = self.recovery.window(self.congestion.cwnd()).cwnd;
-        View { flight, cwnd, advertised: self.peer_window.size(), unsent, smss: self.smss }
+        let (srtt, rto) = (self.rto.srtt(), self.rto.length());
+        View { flight, cwnd, advertised: self.peer_window.size(), unsent, smss: self.smss, srtt, rto }
     }
 
     /// Reduces the window for a congestion event, or the `held` one instead of it, and adds `plus` to the result.

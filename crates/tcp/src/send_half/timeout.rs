@@ -106,6 +106,17 @@ impl SendHalf {
         self.perform(actions, &present, timers)
     }
 
+    /// The network reports that the peer cannot be reached.
+    pub(crate) fn on_unreachable(&mut self) {
+        if self.board.is_empty() || !self.recovery.on_unreachable(self.nxt, &mut self.board) {
+            return;
+        }
+        if !self.congestion_traits.governs_recovery {
+            let ssthresh = self.congestion.ssthresh();
+            self.congestion.on_restore(self.smss, ssthresh);
+        }
+    }
+
     /// Sets the recovery timer to the deadline of the recovery. The ACK that ends a connection does not reach it any
     /// more.
     pub(super) fn watch_recovery_deadline(&mut self, now: Instant, allowed: Allowed, timers: &mut Timers) {

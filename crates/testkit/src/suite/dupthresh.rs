@@ -54,6 +54,8 @@ fn taught(
                 advertised: SMSS * 200,
                 unsent: SMSS * 1000,
                 smss: SMSS,
+                srtt: Some(Duration::from_millis(100)),
+                rto: Duration::from_millis(400),
             };
             let (extent, retransmitted) = (stream.random_range(1..=60), stream.random());
             policy.on_reordering(&Reordering { extent, retransmitted, view });
