@@ -88,7 +88,10 @@ def test_a_number_of_bytes_and_a_live_run_are_refused(lasthop: Lasthop, tmp_path
     assert 'write until = "30 s"' in sized.err
     live = lasthop("live", "dccp-lte")
     assert live.status == 2
+    assert "hosts.film-2.stack: host film-2 has the stack" in live.err
+    assert "dccp-lte.toml:" in live.err
     assert "virtual time only" in live.err
+    assert "use lasthop run" in live.err
 
 
 FILM = """hosts = { a = { stack = "dccp" }, b = { stack = "dccp" } }

@@ -53,8 +53,8 @@ mod _native {
     use crate::run::{Run, run, summary};
     #[pymodule_export]
     use crate::scenario_file::{
-        Scenario, check_virtual_time, kernel_keys, link_trace, load_scenario, load_study, parse_scenario,
-        study_parts, unread, upgrade,
+        Scenario, check_real_time, check_virtual_time, kernel_keys, link_trace, load_scenario, load_study,
+        parse_scenario, study_parts, unread, upgrade,
     };
     #[pymodule_export]
     use crate::table::{Table, write_table};

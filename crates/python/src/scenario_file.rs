@@ -73,6 +73,19 @@ pub(crate) fn check_virtual_time(
     Ok(scenario::check_virtual_time(source, text, &overrides, &search(library, true))?)
 }
 
+/// Raises `InputError`, with the place where it is written, if a host of the scenario has the stack DCCP, whose packets
+/// cross no kernel. The scenario is that of a file or a name, or of a `text`.
+#[pyfunction]
+#[pyo3(signature = (source, text, library, overrides=vec![]))]
+pub(crate) fn check_real_time(
+    source: &str,
+    text: Option<&str>,
+    library: &str,
+    overrides: Vec<String>,
+) -> Result<(), Failure> {
+    Ok(scenario::check_real_time(source, text, &overrides, &search(library, true))?)
+}
+
 /// What no run in virtual time reads of a scenario, each as an `InputError` with its place: of its overrides, or else
 /// of the keys of its file. The scenario is that of a file or a name, or of a `text`.
 #[pyfunction]

@@ -85,12 +85,35 @@ pub fn check_virtual_time(
     overrides: &[impl AsRef<str>],
     search: &Search,
 ) -> Result<(), InputError> {
+    resolve::refuse_kernels(&composed(path.as_ref(), text, overrides, search)?)
+}
+
+/// Checks that a scenario can run in real time, where packets of DCCP cross no kernel. The scenario is that of a file
+/// or, with a `text`, of this text.
+///
+/// # Errors
+/// As [`load`]; and where a host has the stack DCCP, with the place where that is written.
+pub fn check_real_time(
+    path: impl AsRef<Path>,
+    text: Option<&str>,
+    overrides: &[impl AsRef<str>],
+    search: &Search,
+) -> Result<(), InputError> {
+    resolve::refuse_dccp(&composed(path.as_ref(), text, overrides, search)?)
+}
+
+fn composed(
+    path: &Path,
+    text: Option<&str>,
+    overrides: &[impl AsRef<str>],
+    search: &Search,
+) -> Result<Tree, InputError> {
     let tree = match text {
-        Some(text) => Tree::parse(path.as_ref(), text)?,
-        None => Tree::load(&search.given(LibraryKind::Scenario, path.as_ref())?)?,
+        Some(text) => Tree::parse(path, text)?,
+        None => Tree::load(&search.given(LibraryKind::Scenario, path)?)?,
     };
     let overrides: Result<Vec<_>, _> = overrides.iter().map(|text| Override::parse(text.as_ref())).collect();
-    resolve::refuse_kernels(&compose::compose(&tree, &overrides?, search)?)
+    compose::compose(&tree, &overrides?, search)
 }
 
 fn resolve_tree(

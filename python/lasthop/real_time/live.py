@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, overload
 
-from lasthop import errors
+from lasthop import _native, catalogue, errors
 from lasthop.errors import InputError, LiveError
 from lasthop.real_time.control import Remotes, remotes
 from lasthop.real_time.kernel_keys import with_kernel_settings
@@ -233,7 +233,9 @@ def _maker_lives(folder: Path) -> bool:
 
 
 def _check_hosts(scenario: Scenario, programs: Sequence[Program]) -> None:
-    """Raise InputError if a program is for an unknown host, or is empty."""
+    """Raise InputError if a host has DCCP, or if a program is for an unknown host, or is empty."""
+    if any(host.get("stack") == "dccp" for host in scenario.specification["hosts"]):
+        _native.check_real_time(scenario.source, scenario.text, str(catalogue.LIBRARY), scenario.overrides)
     hosts = [str(host["name"]) for host in scenario.specification["hosts"]]
     for host, words in programs:
         if host not in hosts:

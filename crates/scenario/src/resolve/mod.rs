@@ -16,7 +16,7 @@ mod unread;
 
 pub(crate) use cells::check_cell_preset;
 pub(crate) use proxies::refuse_proxies;
-pub(crate) use stacks::refuse_kernels;
+pub(crate) use stacks::{refuse_dccp, refuse_kernels};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;

@@ -23,6 +23,18 @@ pub(crate) fn refuse_kernels(tree: &Tree) -> Result<(), InputError> {
     Ok(())
 }
 
+/// Checks that no host of a composed scenario has a stack that runs in virtual time only: DCCP.
+pub(crate) fn refuse_dccp(tree: &Tree) -> Result<(), InputError> {
+    for host in tree.steps_below(&KeyPath::of(["hosts"])) {
+        let key = KeyPath::of(["hosts", &host, "stack"]);
+        if tree.text(&key) == Some(Stack::Dccp.id().entry().id) {
+            let (message, help) = message_and_help(&Refusal::DccpLive { host });
+            return Err(tree.error(&key, message, help));
+        }
+    }
+    Ok(())
+}
+
 /// A refusal in two parts: error and remedy.
 fn message_and_help(refusal: &Refusal) -> (String, String) {
     let text = refusal.to_string();
@@ -171,6 +183,18 @@ mod tests {
         let overridden = check(&with("smoltcp", "lasthop"), &["hosts.server.stack=kernel"]).unwrap_err();
         assert_eq!((overridden.key.as_str(), overridden.line()), ("hosts.server.stack", None));
         assert_eq!(check(&with("smoltcp", "lasthop"), &[]), Ok(()));
+    }
+
+    #[test]
+    fn dccp_has_no_place_in_real_time() {
+        let check = |text: &str| {
+            crate::check_real_time("good.toml", Some(text), &[] as &[&str], &crate::tests::search())
+        };
+        let refused = check(&with("smoltcp", "dccp")).unwrap_err();
+        assert_eq!((refused.key.as_str(), refused.line()), ("hosts.mobile.stack", Some(7)));
+        assert_eq!(refused.message, "host mobile has the stack \"dccp\", which runs in virtual time only");
+        assert_eq!(refused.help, "use lasthop run, or another stack");
+        assert_eq!(check(&with("smoltcp", "kernel")), Ok(()));
     }
 
     #[test]
