@@ -157,6 +157,9 @@ struct Repair {
     lost: u64,
     latest: u64,
     copies: u64,
+    /// The ordinal of the earliest copy that may have closed the gap: those before it are known to be lost. After a
+    /// timer alone that is the first one, which may only be late.
+    surest: u64,
 }
 
 impl Connection {
@@ -190,13 +193,15 @@ impl Connection {
         self.duplicates > repair.latest - repair.lost - repair.copies
     }
 
-    /// Sends the first segment again.
-    fn resend(&mut self, now: Instant) -> Option<Segment> {
+    /// Sends the first segment again; `proven`: all earlier copies are known to be lost.
+    fn resend(&mut self, now: Instant, proven: bool) -> Option<Segment> {
         let head = self.cache.head(self.una.unwrap_or_default())?;
         self.entered += 1;
         let lost = self.repair.map_or(head.ordinal, |repair| repair.lost);
         let copies = self.repair.map_or(0, |repair| repair.copies) + 1;
-        self.repair = Some(Repair { lost, latest: self.entered, copies });
+        let before = self.repair.map_or(head.ordinal, |repair| repair.surest);
+        let surest = if proven { self.entered } else { before };
+        self.repair = Some(Repair { lost, latest: self.entered, copies, surest });
         (head.at, head.ordinal, head.again) = (now, self.entered, true);
         let segment = head.segment.clone();
         if self.repaired.len() == REMEMBERED {
@@ -398,9 +403,9 @@ impl Snoop {
             true => state.timer.stop(),
             false => state.timer.restart(now),
         }
-        // A repair that closes one gap and shows the next: what entered the link before it was lost.
+        // A repair that closes one gap and shows the next: what entered the link before the copy that did was lost.
         let is_lost =
-            |head: &mut Cached| !head.by_sender && repair.is_some_and(|one| head.ordinal < one.latest);
+            |head: &mut Cached| !head.by_sender && repair.is_some_and(|one| head.ordinal < one.surest);
         if state.cache.head(ack).is_some_and(is_lost) {
             self.repair(now, connection, What::LocalRetransmission, output);
         }
@@ -458,7 +463,7 @@ impl Snoop {
     /// Sends again what the receiver waits for.
     fn repair(&mut self, now: Instant, connection: u32, what: What, output: &mut Output) {
         let Some(state) = self.connections.get_mut(&connection) else { return };
-        let Some(segment) = state.resend(now) else { return };
+        let Some(segment) = state.resend(now, what == What::LocalRetransmission) else { return };
         state.timer.restart(now);
         self.totals.local_retransmissions += 1;
         let place = (segment.seq, segment.payload.len());

@@ -126,6 +126,24 @@ fn an_ack_that_closes_one_gap_and_shows_the_next_has_it_repaired() {
 }
 
 #[test]
+fn an_ack_after_the_timer_shows_no_loss_behind_a_copy_that_was_late() {
+    let mut bench = Bench::new(&Parameters::default());
+    bench.send(0..6);
+    bench.receive(bench.ack(1));
+    bench.wait(100);
+    assert_eq!(bench.resent(), [1], "the shortest timer");
+    bench.receive(bench.ack(3));
+    assert!(bench.resent().is_empty(), "the segments are late, and none is lost");
+    // A duplicate proves the loss; the timer then sends a second copy, and the first one closes the gap.
+    bench.receive(bench.ack(3));
+    bench.send(6..8);
+    bench.wait(100);
+    assert_eq!(bench.resent(), [3, 3]);
+    bench.receive(bench.ack(6));
+    assert!(bench.resent().is_empty(), "6 entered the link after the first copy");
+}
+
+#[test]
 fn duplicates_for_what_was_lost_before_the_node_pass() {
     let mut bench = Bench::new(&Parameters::default());
     bench.send(0..1);
