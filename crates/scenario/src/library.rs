@@ -1,6 +1,6 @@
 //! Location of named files: profiles, presets, scenarios and studies, in the folders of a search path.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +20,7 @@ pub struct Search {
 
 /// The files that were read: one that many scenarios of a study name is read and parsed once.
 #[derive(Clone, Debug, Default)]
-struct ReadFiles(Arc<Mutex<HashMap<PathBuf, Tree>>>);
+struct ReadFiles(Arc<Mutex<BTreeMap<PathBuf, Tree>>>);
 
 impl ReadFiles {
     fn tree(&self, file: &Path) -> Result<Tree, InputError> {
