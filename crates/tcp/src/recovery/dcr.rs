@@ -7,12 +7,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::composed::{Composed, Detection, FastRecovery, LossDetector, Stage};
-use super::disorder::Change;
+use super::delayed::Delayed;
 use super::rr::WholeWindow;
-use super::sack_6675::{IsLost, NextSeg};
+use super::sack_6675::NextSeg;
 use super::{AckEvent, AfterTimeout, Recovery, Style, TimeoutEvent};
 use crate::scoreboard::Scoreboard;
 use registry::{Algorithm, Checked, ParameterError, refusal};
@@ -35,82 +35,41 @@ impl Default for Parameters {
 
 /// RFC 6675's detection, believed one delay after the first duplicate ACK.
 #[derive(Debug)]
-struct Delayed {
+struct RoundTrips {
     /// In thousandths of the round-trip time.
     delay: u64,
-    sack: IsLost,
-    waiting: Option<Waiting>,
+    sack: Delayed,
 }
 
-/// Between the first duplicate ACK and the response.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    until: Instant,
-    /// Enough duplicates came for a loss.
-    enough: bool,
-}
-
-impl LossDetector for Delayed {
+impl LossDetector for RoundTrips {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
-        let Stage::Open { disorder: change, .. } = stage else { return self.sack.on_ack(ack, stage, board) };
-        if change == Change::Begins {
-            self.waiting = Some(self.wait(ack));
-        }
-        let found = self.sack.on_ack(ack, stage, board);
-        if matches!(change, Change::Closed { .. }) {
-            // A gap was closed; another one has a delay of its own.
-            self.waiting = (!board.sacked().is_zero()).then(|| self.wait(ack));
-            return Detection::Nothing;
-        }
-        let Some(waiting) = &mut self.waiting else { return Detection::Nothing };
-        waiting.enough |= found == Detection::Loss;
-        self.respond(ack)
+        // Without a sample nothing is known of the round trip, and the response cannot wait for it.
+        let delay = ack.srtt.map_or(Duration::ZERO, |srtt| srtt * self.delay / THOUSANDTHS);
+        self.sack.on_ack(ack, stage, board, delay)
     }
 
     fn begin(&mut self, ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
-        self.waiting = None;
         self.sack.begin(ack, recovery, board);
     }
 
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
-        self.waiting = None;
         self.sack.on_timeout(timeout, board);
     }
 
     fn on_spurious(&mut self) {
-        self.waiting = None;
         self.sack.on_spurious();
     }
 
     fn deadline(&self, board: &Scoreboard) -> Option<Instant> {
-        // As long as duplicates are still to come, the response waits for the next of them: the
-        // retransmission then takes the place of what has left the network, and not one more.
-        let all_sacked = board.back().map(|last| last.range.end) == board.highest_sacked();
-        self.waiting.filter(|waiting| waiting.enough && all_sacked).map(|waiting| waiting.until)
+        self.sack.deadline(board)
     }
 
     fn on_deadline(&mut self, ack: &AckEvent, _repairing: bool, _board: &mut Scoreboard) -> Detection {
-        self.respond(ack)
+        self.sack.respond(ack)
     }
 
     fn is_idle(&self) -> bool {
-        self.waiting.is_none()
-    }
-}
-
-impl Delayed {
-    fn wait(&self, ack: &AckEvent) -> Waiting {
-        // Without a sample nothing is known of the round trip, and the response cannot wait for it.
-        let until = ack.srtt.map_or(ack.now, |srtt| ack.now + srtt * self.delay / THOUSANDTHS);
-        Waiting { until, enough: false }
-    }
-
-    /// The loss is believed once its time has come.
-    fn respond(&self, ack: &AckEvent) -> Detection {
-        match self.waiting {
-            Some(waiting) if waiting.enough && ack.now >= waiting.until => Detection::Loss,
-            _ => Detection::Nothing,
-        }
+        self.sack.is_idle()
     }
 }
 
@@ -135,7 +94,7 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
         let Parameters { delay, after_timeout } = *parameters;
         // A float is read once; sums in thousandths are the same on every machine.
         let delay = (delay * THOUSANDTHS as f64).round() as u64;
-        let detector = Delayed { delay, sack: IsLost::new(), waiting: None };
+        let detector = RoundTrips { delay, sack: Delayed::new() };
         let after_timeout = AfterTimeout::new(after_timeout);
         Box::new(Composed::new(detector, NextSeg::new(), WholeWindow, after_timeout).on_sack())
     }),

@@ -15,6 +15,7 @@
 mod actions;
 mod after_timeout;
 mod composed;
+mod delayed;
 mod disorder;
 mod duplicates;
 mod fallback;

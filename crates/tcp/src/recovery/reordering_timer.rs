@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 use super::composed::{Composed, Detection, FastRecovery, LossDetector, Stage};
+use super::delayed::Delayed;
 use super::disorder::Change;
 use super::rr::WholeWindow;
-use super::sack_6675::{IsLost, NextSeg};
+use super::sack_6675::NextSeg;
 use super::{AckEvent, AfterTimeout, Recovery, Style, TimeoutEvent};
 use crate::scoreboard::Scoreboard;
 use registry::{Algorithm, Checked, ParameterError, refusal};
@@ -41,21 +42,11 @@ impl Default for Parameters {
 #[derive(Debug)]
 struct Timed {
     gain_percent: u64,
-    sack: IsLost,
+    sack: Delayed,
     /// Smoothed length of past reordering.
     length: Duration,
-    waiting: Option<Waiting>,
     /// The gap that was taken for a loss.
     repaired: Option<Repaired>,
-}
-
-/// Between the first duplicate ACK and the response.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    since: Instant,
-    until: Instant,
-    /// Enough duplicates came for a loss.
-    enough: bool,
 }
 
 /// A gap that was taken for a loss, until it closes.
@@ -69,39 +60,28 @@ struct Repaired {
 
 impl LossDetector for Timed {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
-        let Stage::Open { disorder: change, .. } = stage else {
-            self.follow_repair(ack);
-            return self.sack.on_ack(ack, stage, board);
-        };
-        if change == Change::Begins {
-            self.waiting = Some(self.wait(ack));
-        }
-        let found = self.sack.on_ack(ack, stage, board);
-        if matches!(change, Change::Closed { .. }) {
-            if let Some(waiting) = self.waiting {
-                self.learn(ack.now - waiting.since);
+        match stage {
+            Stage::Open { disorder: Change::Closed { .. }, .. } => {
+                self.sack.since().into_iter().for_each(|since| self.learn(ack.now - since));
             }
-            self.waiting = (!board.sacked().is_zero()).then(|| self.wait(ack));
-            return Detection::Nothing;
+            Stage::Open { .. } => {}
+            _ => self.follow_repair(ack),
         }
-        let Some(waiting) = &mut self.waiting else { return Detection::Nothing };
-        waiting.enough |= found == Detection::Loss;
-        self.respond(ack)
+        self.sack.on_ack(ack, stage, board, self.delay(ack))
     }
 
     fn begin(&mut self, ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
-        let since = self.waiting.take().map(|waiting| waiting.since);
+        let since = self.sack.since();
         self.repaired = since.map(|since| Repaired { since, seen: ack.now, closed: false });
         self.sack.begin(ack, recovery, board);
     }
 
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
-        (self.waiting, self.repaired, self.length) = (None, None, Duration::ZERO);
+        (self.repaired, self.length) = (None, Duration::ZERO);
         self.sack.on_timeout(timeout, board);
     }
 
     fn on_spurious(&mut self) {
-        self.waiting = None;
         if let Some(repaired) = self.repaired.take() {
             self.learn(repaired.seen - repaired.since);
         }
@@ -109,33 +89,23 @@ impl LossDetector for Timed {
     }
 
     fn deadline(&self, board: &Scoreboard) -> Option<Instant> {
-        // As in `dcr.rs`: while duplicates are still to come, the response waits for the next of them.
-        let all_sacked = board.back().map(|last| last.range.end) == board.highest_sacked();
-        self.waiting.filter(|waiting| waiting.enough && all_sacked).map(|waiting| waiting.until)
+        self.sack.deadline(board)
     }
 
     fn on_deadline(&mut self, ack: &AckEvent, _repairing: bool, _board: &mut Scoreboard) -> Detection {
-        self.respond(ack)
+        self.sack.respond(ack)
     }
 
     fn is_idle(&self) -> bool {
-        self.waiting.is_none()
+        self.sack.is_idle()
     }
 }
 
 impl Timed {
-    /// A wait from this ACK on. Without a sample nothing is known of the round trip, and the response does not wait.
-    fn wait(&self, ack: &AckEvent) -> Waiting {
+    /// Without a sample nothing is known of the round trip, and the response does not wait.
+    fn delay(&self, ack: &AckEvent) -> Duration {
         let most = ack.srtt.map_or(Duration::ZERO, |srtt| srtt * 9 / 10);
-        Waiting { since: ack.now, until: ack.now + self.length.min(most), enough: false }
-    }
-
-    /// The loss is believed once its time has come.
-    fn respond(&self, ack: &AckEvent) -> Detection {
-        match self.waiting {
-            Some(waiting) if waiting.enough && ack.now >= waiting.until => Detection::Loss,
-            _ => Detection::Nothing,
-        }
+        self.length.min(most)
     }
 
     fn follow_repair(&mut self, ack: &AckEvent) {
@@ -167,8 +137,8 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
     "Blanton and Allman 2002; Landström 2008 §4.2.3",
     &Checked(Parameters::check, |parameters: &Parameters| {
         let Parameters { gain_percent, after_timeout } = *parameters;
-        let (gain_percent, sack) = (u64::from(gain_percent), IsLost::new());
-        let detector = Timed { gain_percent, sack, length: Duration::ZERO, waiting: None, repaired: None };
+        let (gain_percent, sack) = (u64::from(gain_percent), Delayed::new());
+        let detector = Timed { gain_percent, sack, length: Duration::ZERO, repaired: None };
         let after_timeout = AfterTimeout::new(after_timeout);
         Box::new(Composed::new(detector, NextSeg::new(), WholeWindow, after_timeout).on_sack())
     }),
