@@ -1,82 +1,29 @@
 //! Workloads over every two stacks that speak the same, over a link that loses, in virtual time.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use lasthop_stacks::{Assignment, Programs, Run, StackId};
-use link::Config;
+use lasthop_stacks::{Programs, StackId};
 use serde_json::{Value, json};
-use sim::{FlowSpec, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload, World};
-use units::{Bytes, Duration, FlowId, Instant, NodeId, Side};
+use sim::{Outcome, RecordSpec, Spec, World};
+use units::{Duration, FlowId, Instant, NodeId, Side};
 use workload::{
     ClientPorts, EndEvent, Ends, HostEvent, HostTable, Key, OutgoingDatagram, ProgramHost, Remains,
     SocketCall, SocketId,
 };
 
-fn config(value: Value) -> Config {
-    serde_json::from_value(value).expect("a link that the test means to be right")
-}
+use crate::support::{PAIRS, config, flow, lossy, pair, program, stacks};
 
-/// 2 Mbit/s, 30 ms, room for 30 packets, and errors.
-fn lossy(probability: f64) -> Config {
-    config(json!({
-        "rate": "2 Mbit/s", "propagation": "30 ms", "queue": { "limit": "30 packets" },
-        "errors": { "per": "packet", "probability": probability, "effect": "drop" },
-    }))
-}
-
-/// Two hosts, a link that loses 1 % of the packets, and a workload of 20 s.
+/// A link that loses 1 % of the packets, and a workload of 20 s.
 fn spec(workload: Value) -> Spec {
-    let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
-    let application = serde_json::from_value(workload).expect("a workload that the test means to be right");
-    let node = |name: &str, number| NodeSpec {
-        name: name.to_owned(),
-        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, number) },
-    };
-    Spec {
-        cells: Vec::new(),
-        proxies: Vec::new(),
-        name: "pair".to_owned(),
-        seed: 7,
-        stop: Some(Duration::from_secs(300)),
-        nodes: vec![node("left", 1), node("right", 2)],
-        links: vec![LinkSpec {
-            name: "lasthop".to_owned(),
-            ends: [0, 1].map(NodeId::new),
-            down: lossy(0.01),
-            up: lossy(0.01),
-            mtu: Bytes(1500),
-        }],
-        flows: vec![FlowSpec {
-            name: "f".to_owned(),
-            from: NodeId::new(0),
-            to: NodeId::new(1),
-            start: Duration::ZERO,
-            start_jitter: None,
-            class: 0,
-            workload: Workload::Application { application, until: Some(Duration::from_secs(20)) },
-            sender: Arc::clone(&tcp),
-            receiver: tcp,
-            milestones: Vec::new(),
-        }],
-        record: RecordSpec { transfers: true, ..RecordSpec::default() },
-    }
+    let pair = pair(["left", "right"], [lossy(0.01), lossy(0.01)], flow("f", program(workload, 20)));
+    let record = RecordSpec { transfers: true, ..RecordSpec::default() };
+    Spec { stop: Some(Duration::from_secs(300)), record, ..pair }
 }
 
 fn outcome(spec: &Spec, names: [&str; 2]) -> Outcome {
-    let mut assignment = Assignment::default();
-    for (node, name) in names.iter().enumerate() {
-        assignment
-            .set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
-    }
-    let mut run = Run::new(spec.clone(), &assignment).unwrap_or_else(|error| panic!("{names:?}: {error}"));
-    run.run().unwrap_or_else(|error| panic!("{names:?}: {error}"));
-    run.finish()
+    crate::support::outcome(spec, &stacks(&names))
 }
-
-const PAIRS: [[&str; 2]; 4] =
-    [["lasthop", "smoltcp"], ["smoltcp", "lasthop"], ["smoltcp", "smoltcp"], ["quinn", "quinn"]];
 
 fn of_connections() -> [Value; 4] {
     let line = json!({ "rate": "2 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });

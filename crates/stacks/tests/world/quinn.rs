@@ -1,68 +1,33 @@
 //! Settings of quinn: its congestion controls, its first window, 0-RTT.
 
-use std::net::Ipv4Addr;
-use std::sync::Arc;
-
-use lasthop_stacks::{Assignment, QuinnCongestion, QuinnSettings, Refusal, Run, StackId};
+use lasthop_stacks::{Assignment, QuinnCongestion, QuinnSettings, Refusal, StackId};
 use serde_json::json;
-use sim::{Amount, FlowSpec, FlowSummary, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload};
-use units::{Bytes, Duration, NodeId};
+use sim::{FlowSummary, Outcome, RecordSpec, Spec};
+use units::{Bytes, Duration};
+
+use crate::support::{assigned, bulk, config, named, only_flow, pair};
 
 /// A download over 4 Mbit/s and 30 ms each way, with room for 30 packets.
 fn download(bytes: u64) -> Spec {
     let direction = json!({ "rate": "4 Mbit/s", "propagation": "30 ms", "queue": { "limit": "30 packets" } });
-    let direction: link::Config = serde_json::from_value(direction).unwrap();
-    let tcp = Arc::new(tcp::Config::from_profile(&json!({})).unwrap());
-    let node = |name: &str, number| NodeSpec {
-        name: name.to_owned(),
-        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, number) },
-    };
-    Spec {
-        cells: Vec::new(),
-        proxies: Vec::new(),
-        name: "quinn".to_owned(),
-        seed: 7,
-        stop: Some(Duration::from_secs(60)),
-        nodes: vec![node("server", 1), node("phone", 2)],
-        links: vec![LinkSpec {
-            name: "lasthop".to_owned(),
-            ends: [0, 1].map(NodeId::new),
-            down: direction.clone(),
-            up: direction,
-            mtu: Bytes(1500),
-        }],
-        flows: vec![FlowSpec {
-            name: "download".to_owned(),
-            from: NodeId::new(0),
-            to: NodeId::new(1),
-            start: Duration::ZERO,
-            start_jitter: None,
-            class: 0,
-            workload: Workload::Bulk(Amount::Bytes(Bytes(bytes))),
-            sender: Arc::clone(&tcp),
-            receiver: tcp,
-            milestones: Vec::new(),
-        }],
-        record: RecordSpec { tcp: true, ..RecordSpec::default() },
-    }
+    let direction = config(direction);
+    let flow = crate::support::flow("download", bulk(bytes));
+    let pair = pair(["server", "phone"], [direction.clone(), direction], flow);
+    let record = RecordSpec { tcp: true, ..RecordSpec::default() };
+    Spec { stop: Some(Duration::from_secs(60)), record, ..pair }
 }
 
-fn assigned(server: QuinnSettings, phone: QuinnSettings) -> Assignment {
-    let quinn = StackId::named("quinn").unwrap();
-    let mut stacks = Assignment::default();
-    stacks.set(NodeId::new(0), quinn.with_quinn(server));
-    stacks.set(NodeId::new(1), quinn.with_quinn(phone));
-    stacks
+/// quinn at both hosts, with these settings.
+fn quinns(settings: [QuinnSettings; 2]) -> Assignment {
+    assigned(settings.map(|settings| named("quinn").with_quinn(settings)))
 }
 
 fn outcome(bytes: u64, settings: QuinnSettings) -> Outcome {
-    let mut run = Run::new(download(bytes), &assigned(settings, settings)).unwrap();
-    run.run().unwrap();
-    run.finish()
+    crate::support::outcome(&download(bytes), &quinns([settings, settings]))
 }
 
 fn flow(outcome: &Outcome) -> &FlowSummary {
-    let flow = &outcome.summary.flows[0];
+    let flow = only_flow(outcome);
     assert!(flow.completed && flow.received == flow.bytes, "{flow:?}");
     flow
 }
@@ -108,7 +73,7 @@ fn with_zero_rtt_a_short_transfer_takes_a_round_trip_less() {
 fn zero_rtt_at_one_host_is_refused() {
     let early = QuinnSettings { zero_rtt: true, ..QuinnSettings::DEFAULT };
     let spec = download(1_000);
-    for stacks in [assigned(early, QuinnSettings::DEFAULT), assigned(QuinnSettings::DEFAULT, early)] {
+    for stacks in [quinns([early, QuinnSettings::DEFAULT]), quinns([QuinnSettings::DEFAULT, early])] {
         let refused = stacks.check(&spec, &spec.flows, StackId::LASTHOP);
         assert!(matches!(refused, Err(Refusal::ZeroRtt { .. })), "{refused:?}");
     }

@@ -1,66 +1,20 @@
 //! DCCP over links that lose, mark and delay, in virtual time: its share, its equation, and what results say of it.
 
-use std::net::Ipv4Addr;
-use std::sync::Arc;
-
 use lasthop_stacks::{Assignment, Ccid, DccpSettings, Refusal, Run, SetupError, StackId};
-use link::Config;
 use serde_json::{Value, json};
-use sim::{
-    Amount, CapturePoint, FlowSpec, FlowSummary, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec,
-    Workload,
-};
+use sim::{Amount, CapturePoint, Outcome, RecordSpec, Spec, Workload};
 use units::{Bytes, Duration, NodeId};
 use workload::workloads::tfrc::equation;
 
-fn config(value: Value) -> Config {
-    serde_json::from_value(value).expect("a link that the test means to be right")
-}
+use crate::support::{assigned, config, flow, named, only_flow, program};
 
 fn bulk(seconds: u64) -> Workload {
     Workload::Bulk(Amount::Until(Duration::from_secs(seconds)))
 }
 
-fn program(workload: Value, seconds: u64) -> Workload {
-    let application = serde_json::from_value(workload).expect("a workload that the test means to be right");
-    Workload::Application { application, until: Some(Duration::from_secs(seconds)) }
-}
-
-/// Two hosts and a link between them, of a flow from the first to the second.
 fn pair(down: Value, workload: Workload) -> Spec {
-    let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
-    let node = |name: &str, number| NodeSpec {
-        name: name.to_owned(),
-        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, number) },
-    };
-    Spec {
-        cells: Vec::new(),
-        proxies: Vec::new(),
-        name: "pair".to_owned(),
-        seed: 7,
-        stop: Some(Duration::from_secs(600)),
-        nodes: vec![node("left", 1), node("right", 2)],
-        links: vec![LinkSpec {
-            name: "lasthop".to_owned(),
-            ends: [0, 1].map(NodeId::new),
-            down: config(down),
-            up: config(json!({ "rate": "100 Mbit/s", "propagation": "50 ms" })),
-            mtu: Bytes(1500),
-        }],
-        flows: vec![FlowSpec {
-            name: "film".to_owned(),
-            from: NodeId::new(0),
-            to: NodeId::new(1),
-            start: Duration::ZERO,
-            start_jitter: None,
-            class: 0,
-            workload,
-            sender: Arc::clone(&tcp),
-            receiver: tcp,
-            milestones: Vec::new(),
-        }],
-        record: RecordSpec::default(),
-    }
+    let up = json!({ "rate": "100 Mbit/s", "propagation": "50 ms" });
+    crate::support::pair(["left", "right"], [down, up].map(config), flow("film", workload))
 }
 
 /// 100 Mbit/s, 50 ms, and this share of packets lost.
@@ -72,13 +26,8 @@ fn lossy(probability: f64) -> Value {
 }
 
 fn stacks(settings: [Option<DccpSettings>; 2]) -> Assignment {
-    let mut assignment = Assignment::default();
-    let dccp = StackId::named("dccp").expect("it is registered");
-    for (node, settings) in settings.into_iter().enumerate() {
-        let stack = settings.map_or(StackId::LASTHOP, |settings| dccp.with_dccp(settings));
-        assignment.set(NodeId::new(node), stack);
-    }
-    assignment
+    let dccp = named("dccp");
+    assigned(settings.map(|settings| settings.map_or(StackId::LASTHOP, |settings| dccp.with_dccp(settings))))
 }
 
 fn with(ccid: Ccid) -> DccpSettings {
@@ -86,14 +35,7 @@ fn with(ccid: Ccid) -> DccpSettings {
 }
 
 fn outcome(spec: &Spec, ccid: Ccid) -> Outcome {
-    let assignment = stacks([Some(with(ccid)), Some(DccpSettings::DEFAULT)]);
-    let mut run = Run::new(spec.clone(), &assignment).unwrap_or_else(|error| panic!("{error}"));
-    run.run().unwrap_or_else(|error| panic!("{error}"));
-    run.finish()
-}
-
-fn film(outcome: &Outcome) -> &FlowSummary {
-    &outcome.summary.flows[0]
+    crate::support::outcome(spec, &stacks([Some(with(ccid)), Some(DccpSettings::DEFAULT)]))
 }
 
 const BOTH: [Ccid; 2] = [Ccid::TcpLike, Ccid::Tfrc];
@@ -102,7 +44,7 @@ const BOTH: [Ccid; 2] = [Ccid::TcpLike, Ccid::Tfrc];
 fn what_is_lost_stays_lost_and_the_rest_is_counted() {
     for ccid in BOTH {
         let outcome = outcome(&pair(lossy(0.02), bulk(20)), ccid);
-        let flow = film(&outcome);
+        let flow = only_flow(&outcome);
         assert!(flow.completed && flow.retransmissions == 0 && flow.fast_retransmits == 0, "{flow:?}");
         let lost = flow.measures.packets_lost;
         assert_eq!(flow.received, (flow.segments_sent - lost) * 1436, "{flow:?}");
@@ -119,7 +61,7 @@ fn what_is_lost_stays_lost_and_the_rest_is_counted() {
 fn the_mean_rate_of_ccid_3_is_that_of_the_equation_over_random_losses() {
     for (loss, seconds) in [(0.001, 200), (0.01, 120), (0.1, 120)] {
         let outcome = outcome(&pair(lossy(loss), bulk(seconds)), Ccid::Tfrc);
-        let flow = film(&outcome);
+        let flow = only_flow(&outcome);
         let p = flow.measures.loss_event_rate.expect("DCCP has one");
         let rate = flow.segments_sent as f64 / seconds as f64;
         let expected = equation::rate(1.0, Duration::from_millis(100), p);
@@ -137,7 +79,7 @@ fn marks_of_a_queue_are_congestion_and_lose_nothing() {
     });
     for ccid in BOTH {
         let outcome = outcome(&pair(marking.clone(), bulk(30)), ccid);
-        let flow = film(&outcome);
+        let flow = only_flow(&outcome);
         assert_eq!((flow.measures.packets_lost, outcome.summary.links[0].queue_drops), (0, 0), "{flow:?}");
         assert!(flow.measures.loss_event_rate.is_some_and(|rate| rate > 0.001), "{flow:?}");
         assert!(flow.throughput_bps.is_some_and(|rate| rate > 350_000.0), "{flow:?}");
@@ -175,7 +117,7 @@ fn a_run_repeats_to_the_bit_and_its_records_say_datagrams() {
 fn programs_send_their_datagrams_over_it_and_a_full_queue_refuses() {
     for ccid in BOTH {
         let calm = outcome(&pair(lossy(0.0), program(json!({ "voip": {} }), 20)), ccid);
-        let call = film(&calm);
+        let call = only_flow(&calm);
         // The first frames find the queue full, until the handshake is done and the window has grown.
         assert!(call.completed && call.segments_sent > 100, "{call:?}");
         assert!(call.measures.packets_lost < 40, "{call:?}");
@@ -183,7 +125,7 @@ fn programs_send_their_datagrams_over_it_and_a_full_queue_refuses() {
             json!({ "rate": "100 kbit/s", "propagation": "50 ms", "queue": { "limit": "10 packets" } });
         let rate = json!({ "constant-rate": { "rate": "400 kbit/s", "packet": "1000 bytes" } });
         let tight = outcome(&pair(narrow, program(rate, 20)), ccid);
-        let source = film(&tight);
+        let source = only_flow(&tight);
         // Most of it never leaves the host: the link drops far less than is lost.
         assert!(source.measures.packets_lost > 600, "{source:?}");
         assert!(tight.summary.links[0].queue_drops < 150, "{:?}", tight.summary.links[0]);

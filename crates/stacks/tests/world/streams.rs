@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use sim::Spec;
 use units::{Duration, NodeId};
 
-use crate::support::{ends, outcome, quinn, spec};
+use crate::quic_user::{ends, quinn, spec};
+use crate::support::outcome;
 
 /// A user who asks for objects at once.
 fn parallel(parameters: Value, down: &Value) -> Spec {
@@ -16,7 +17,7 @@ fn parallel(parameters: Value, down: &Value) -> Spec {
 fn streams_share_one_connection_and_objects_with_connections_have_one_each() {
     for (over, connections) in [("streams", 1), ("connections", 5)] {
         let spec = parallel(json!({ "count": 5, "size": "100 kB", "over": over }), &json!({}));
-        let outcome = outcome(spec, &quinn(QuinnSettings::DEFAULT));
+        let outcome = outcome(&spec, &quinn(QuinnSettings::DEFAULT));
         let flow = &outcome.summary.flows[0];
         assert_eq!((flow.connections, flow.received, flow.completed), (connections, 500_000, true), "{over}");
         assert_eq!(outcome.summary.stopped_by, "every flow closed");
@@ -28,7 +29,7 @@ fn streams_share_one_connection_and_objects_with_connections_have_one_each() {
 fn a_lost_packet_can_hold_up_one_object_and_no_other() {
     let run = |down: &serde_json::Value| {
         let spec = parallel(json!({ "count": 4, "size": "60 kB", "over": "streams" }), down);
-        ends(&outcome(spec, &quinn(QuinnSettings::DEFAULT)))
+        ends(&outcome(&spec, &quinn(QuinnSettings::DEFAULT)))
     };
     let clean = run(&json!({}));
     let late_by_a_loss = |packet: u64| {
@@ -43,8 +44,8 @@ fn a_lost_packet_can_hold_up_one_object_and_no_other() {
 fn a_connection_outlives_new_ports_of_its_client_and_its_packets_stay_the_flows() {
     let spec = parallel(json!({ "count": 2, "size": "1 MB", "over": "streams" }), &json!({}));
     let settings = |rebind_every| QuinnSettings { rebind_every, ..QuinnSettings::DEFAULT };
-    let steady = outcome(spec.clone(), &quinn(settings(None)));
-    let moved = outcome(spec, &quinn(settings(Some(Duration::from_millis(700)))));
+    let steady = outcome(&spec, &quinn(settings(None)));
+    let moved = outcome(&spec, &quinn(settings(Some(Duration::from_millis(700)))));
     for outcome in [&steady, &moved] {
         let flow = &outcome.summary.flows[0];
         assert_eq!((flow.connections, flow.received, flow.completed), (1, 2_000_000, true), "{flow:?}");

@@ -7,7 +7,8 @@ use serde_json::json;
 use sim::{Outcome, Spec};
 use units::{Duration, Instant, LinkId, NodeId};
 
-use crate::support::{link, numbers, outcome, quinn, spec, texts};
+use crate::quic_user::{link, numbers, quinn, spec, texts};
+use crate::support::outcome;
 
 /// A download over a first link, which fails after 2 s for the rest of the run, and a second link.
 fn two_links() -> Spec {
@@ -46,7 +47,7 @@ fn delivered(outcome: &Outcome, link: &str) -> u64 {
 
 #[test]
 fn a_download_survives_the_loss_of_its_path_over_another_link() {
-    let outcome = outcome(two_links(), &moving(Some(1)));
+    let outcome = outcome(&two_links(), &moving(Some(1)));
     let flow = &outcome.summary.flows[0];
     assert_eq!((flow.connections, flow.received, flow.completed), (1, 3_000_000, true), "{flow:?}");
     assert!(delivered(&outcome, "lasthop") > 300 && delivered(&outcome, "other") > 1_000);
@@ -58,7 +59,7 @@ fn a_download_survives_the_loss_of_its_path_over_another_link() {
 
 #[test]
 fn without_a_migration_the_download_ends_with_its_path() {
-    let flow = outcome(two_links(), &quinn(QuinnSettings::DEFAULT)).summary.flows[0].clone();
+    let flow = outcome(&two_links(), &quinn(QuinnSettings::DEFAULT)).summary.flows[0].clone();
     assert!(!flow.completed && flow.received < 3_000_000, "{flow:?}");
 }
 
@@ -67,7 +68,7 @@ fn a_new_address_on_the_same_link_has_its_packets_counted_as_the_flows() {
     let mut spec = two_links();
     spec.links.truncate(1);
     spec.links[0] = link("lasthop", &json!({}));
-    let outcome = outcome(spec, &moving(None));
+    let outcome = outcome(&spec, &moving(None));
     let flow = &outcome.summary.flows[0];
     assert_eq!((flow.received, flow.completed), (3_000_000, true), "{flow:?}");
     assert_eq!(decisions(&outcome, "migrate").len(), 2);
@@ -79,7 +80,7 @@ fn a_handshake_is_done_before_the_host_migrates() {
     let mut spec = two_links();
     spec.flows[0].start = Duration::from_millis(2_450);
     spec.links[0] = link("lasthop", &json!({}));
-    let outcome = outcome(spec, &moving(Some(1)));
+    let outcome = outcome(&spec, &moving(Some(1)));
     let flow = &outcome.summary.flows[0];
     assert_eq!((flow.received, flow.completed), (3_000_000, true), "{flow:?}");
     let migrated = decisions(&outcome, "migrate")[0].0;

@@ -1,92 +1,30 @@
 //! Every two stacks that speak the same, over links that lose and delay, in virtual time.
 
-use std::net::Ipv4Addr;
-use std::sync::Arc;
-
-use lasthop_stacks::{Assignment, ENTRIES, Refusal, Run, SetupError, StackId};
+use lasthop_stacks::{ENTRIES, Refusal, Run, SetupError, StackId};
 use link::Config;
 use serde_json::json;
 use sim::{
-    Amount, CapturePoint, Clock, FlowSpec, FlowSummary, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec,
-    Spec, Workload, World,
+    CapturePoint, Clock, FlowSpec, FlowSummary, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec,
+    World,
 };
 use units::{Bytes, Duration, NodeId};
 
-fn config(value: serde_json::Value) -> Config {
-    serde_json::from_value(value).expect("a link that the test means to be right")
-}
+use crate::support::{PAIRS, bulk, config, flow, host, link, lossy, only_flow, stacks};
 
-/// 2 Mbit/s, 30 ms, room for 30 packets, and errors.
-fn lossy(probability: f64) -> Config {
-    config(json!({
-        "rate": "2 Mbit/s", "propagation": "30 ms", "queue": { "limit": "30 packets" },
-        "errors": { "per": "packet", "probability": probability, "effect": "drop" },
-    }))
-}
-
-fn flow(name: &str, from: usize, to: usize, bytes: u64) -> FlowSpec {
-    let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
-    FlowSpec {
-        name: name.to_owned(),
-        from: NodeId::new(from),
-        to: NodeId::new(to),
-        start: Duration::ZERO,
-        start_jitter: None,
-        class: 0,
-        workload: Workload::Bulk(Amount::Bytes(Bytes(bytes))),
-        sender: Arc::clone(&tcp),
-        receiver: tcp,
-        milestones: vec![Bytes(bytes / 2)],
-    }
-}
-
-/// Two hosts, a link, and a flow from the first to the second.
+/// A transfer from the first host to the second.
 fn pair(down: Config, bytes: u64) -> Spec {
-    let node = |name: &str, number| NodeSpec {
-        name: name.to_owned(),
-        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, number) },
-    };
-    let up = lossy(0.0);
-    Spec {
-        cells: Vec::new(),
-        proxies: Vec::new(),
-        name: "pair".to_owned(),
-        seed: 7,
-        stop: Some(Duration::from_secs(600)),
-        nodes: vec![node("left", 1), node("right", 2)],
-        links: vec![LinkSpec {
-            name: "lasthop".to_owned(),
-            ends: [0, 1].map(NodeId::new),
-            down,
-            up,
-            mtu: Bytes(1500),
-        }],
-        flows: vec![flow("download", 0, 1, bytes)],
-        record: RecordSpec::default(),
-    }
-}
-
-fn stacks(names: &[&str]) -> Assignment {
-    let mut assignment = Assignment::default();
-    for (node, name) in names.iter().enumerate() {
-        assignment
-            .set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
-    }
-    assignment
+    let flow = FlowSpec { milestones: vec![Bytes(bytes / 2)], ..flow("download", bulk(bytes)) };
+    crate::support::pair(["left", "right"], [down, lossy(0.0)], flow)
 }
 
 fn outcome(spec: &Spec, names: &[&str]) -> Outcome {
-    let mut run = Run::new(spec.clone(), &stacks(names)).unwrap_or_else(|error| panic!("{names:?}: {error}"));
-    run.run().unwrap_or_else(|error| panic!("{names:?}: {error}"));
-    run.finish()
+    crate::support::outcome(spec, &stacks(names))
 }
 
-fn only_flow(outcome: &Outcome) -> &FlowSummary {
-    &outcome.summary.flows[0]
+/// A flow between other hosts.
+fn between([from, to]: [usize; 2], flow: FlowSpec) -> FlowSpec {
+    FlowSpec { from: NodeId::new(from), to: NodeId::new(to), ..flow }
 }
-
-const PAIRS: [[&str; 2]; 4] =
-    [["lasthop", "smoltcp"], ["smoltcp", "lasthop"], ["smoltcp", "smoltcp"], ["quinn", "quinn"]];
 
 #[test]
 fn every_byte_arrives_over_a_link_that_loses_some_packets() {
@@ -155,20 +93,11 @@ fn same_in_bytes_as_in_the_world(spec: Spec) {
     world.run().unwrap();
     let in_world = world.finish().summary.flows.remove(0);
     let mut with_third = spec;
-    with_third.nodes.push(NodeSpec {
-        name: "third".to_owned(),
-        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, 3) },
-    });
+    with_third.nodes.push(host("third", 3));
     let free = config(json!({ "rate": "100 Mbit/s" }));
-    let link = LinkSpec {
-        name: "spur".to_owned(),
-        ends: [1, 2].map(NodeId::new),
-        down: free.clone(),
-        up: free,
-        mtu: Bytes(1500),
-    };
-    with_third.links.push(link);
-    with_third.flows.push(FlowSpec { start: Duration::from_secs(300), ..flow("last", 1, 2, 10) });
+    with_third.links.push(link("spur", [1, 2], [free.clone(), free]));
+    let last = FlowSpec { start: Duration::from_secs(300), ..flow("last", bulk(10)) };
+    with_third.flows.push(between([1, 2], last));
     let in_bytes = outcome(&with_third, &["lasthop", "lasthop", "smoltcp"]);
     let in_bytes = only_flow(&in_bytes);
     let numbers = |flow: &FlowSummary| {
@@ -207,24 +136,15 @@ fn a_delay_makes_quinn_probe_and_declare_lost_what_was_only_late() {
 #[test]
 fn a_flow_of_the_worlds_own_goes_on_beside_one_over_stacks() {
     let mut spec = pair(lossy(0.01), 100_000);
-    for (number, name) in [(3, "third"), (4, "fourth")] {
-        let address = Ipv4Addr::new(10, 88, 0, number);
-        spec.nodes.push(NodeSpec { name: name.to_owned(), kind: NodeKind::Host { address } });
-    }
+    spec.nodes.extend([host("third", 3), host("fourth", 4)]);
     for name in ["west", "east"] {
         spec.nodes.push(NodeSpec { name: name.to_owned(), kind: NodeKind::Router });
     }
     let shared = LinkSpec { ends: [4, 5].map(NodeId::new), ..spec.links[0].clone() };
     let fast = config(json!({ "rate": "100 Mbit/s", "propagation": "1 ms" }));
-    let spoke = |name: &str, ends: [usize; 2]| LinkSpec {
-        name: name.to_owned(),
-        ends: ends.map(NodeId::new),
-        down: fast.clone(),
-        up: fast.clone(),
-        mtu: Bytes(1500),
-    };
+    let spoke = |name: &str, ends| link(name, ends, [fast.clone(), fast.clone()]);
     spec.links = vec![shared, spoke("a", [0, 4]), spoke("b", [2, 4]), spoke("c", [5, 1]), spoke("d", [5, 3])];
-    spec.flows.insert(0, flow("ours", 2, 3, 150_000));
+    spec.flows.insert(0, between([2, 3], flow("ours", bulk(150_000))));
     let outcome = outcome(&spec, &["quinn", "quinn"]);
     let flows = &outcome.summary.flows;
     assert_eq!([&flows[0].flow, &flows[1].flow], ["ours", "download"]);

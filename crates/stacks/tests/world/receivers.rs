@@ -1,69 +1,23 @@
 //! Receivers of QUIC that misbehave, before quinn.
 
-use std::net::Ipv4Addr;
-use std::sync::Arc;
-
-use lasthop_stacks::{Assignment, Run, StackId};
 use serde_json::{Value, json};
-use sim::{Amount, FlowSpec, FlowSummary, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload};
-use units::{Bytes, Duration, NodeId};
+use sim::{FlowSpec, Outcome, Spec};
+
+use crate::support::{bulk, config, flow, only_flow, outcome, pair, stacks, tcp};
 
 const TRANSFER: u64 = 400_000;
 
 /// A link of 4 Mbit/s and 30 ms.
 fn link(probability: f64) -> link::Config {
     let errors = json!({ "per": "packet", "probability": probability, "effect": "drop" });
-    let value = json!({ "rate": "4 Mbit/s", "propagation": "30 ms", "errors": errors });
-    serde_json::from_value(value).expect("a link that the test means to be right")
+    config(json!({ "rate": "4 Mbit/s", "propagation": "30 ms", "errors": errors }))
 }
 
 /// A transfer by quinn to a host whose profile has this ACK policy.
 fn transfer(ack: &Value, probability: f64, seed: u64) -> Outcome {
-    let node = |name: &str, number| NodeSpec {
-        name: name.to_owned(),
-        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, number) },
-    };
-    let profile = |value: &Value| Arc::new(tcp::Config::from_profile(value).expect("a right profile"));
-    let flow = FlowSpec {
-        name: "download".to_owned(),
-        from: NodeId::new(0),
-        to: NodeId::new(1),
-        start: Duration::ZERO,
-        start_jitter: None,
-        class: 0,
-        workload: Workload::Bulk(Amount::Bytes(Bytes(TRANSFER))),
-        sender: profile(&json!({})),
-        receiver: profile(&json!({ "ack": ack })),
-        milestones: Vec::new(),
-    };
-    let (down, up) = (link(probability), link(0.0));
-    let spec = Spec {
-        cells: Vec::new(),
-        proxies: Vec::new(),
-        name: "receivers".to_owned(),
-        seed,
-        stop: Some(Duration::from_secs(600)),
-        nodes: vec![node("server", 1), node("mobile", 2)],
-        links: vec![LinkSpec {
-            name: "path".to_owned(),
-            ends: [0, 1].map(NodeId::new),
-            down,
-            up,
-            mtu: Bytes(1500),
-        }],
-        flows: vec![flow],
-        record: RecordSpec::default(),
-    };
-    let mut stacks = Assignment::default();
-    let quinn = StackId::named("quinn").expect("a stack");
-    (0..2).for_each(|node| stacks.set(NodeId::new(node), quinn));
-    let mut run = Run::new(spec, &stacks).expect("a right specification");
-    run.run().expect("a stream that arrives as it was sent");
-    run.finish()
-}
-
-fn only_flow(outcome: &Outcome) -> &FlowSummary {
-    &outcome.summary.flows[0]
+    let flow = FlowSpec { receiver: tcp(&json!({ "ack": ack })), ..flow("download", bulk(TRANSFER)) };
+    let spec = pair(["server", "mobile"], [link(probability), link(0.0)], flow);
+    outcome(&Spec { seed, ..spec }, &stacks(&["quinn", "quinn"]))
 }
 
 /// Packets up for each packet down.

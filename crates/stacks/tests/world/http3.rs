@@ -4,10 +4,11 @@ use lasthop_stacks::{QuinnCongestion, QuinnSettings};
 use serde_json::{Value, json};
 use sim::Outcome;
 
-use crate::support::{ends, numbers, outcome, quinn, spec, texts};
+use crate::quic_user::{ends, numbers, quinn, spec, texts};
+use crate::support::outcome;
 
 fn run(workload: Value, down: &Value) -> Outcome {
-    outcome(spec(workload, down), &quinn(QuinnSettings::DEFAULT))
+    outcome(&spec(workload, down), &quinn(QuinnSettings::DEFAULT))
 }
 
 /// Bytes of packets on the way up: of requests and acknowledgments.
@@ -59,7 +60,7 @@ fn a_run_repeats_to_the_bit_whatever_the_congestion_control() {
     let web = json!({ "web": { "connection": "http3", "objects": 6, "object_size": "20 kB" } });
     for congestion in [QuinnCongestion::Cubic, QuinnCongestion::Bbr] {
         let settings = QuinnSettings { congestion, ..QuinnSettings::DEFAULT };
-        let [first, second] = [(); 2].map(|()| outcome(spec(web.clone(), &json!({})), &quinn(settings)));
+        let [first, second] = [(); 2].map(|()| outcome(&spec(web.clone(), &json!({})), &quinn(settings)));
         assert_eq!(first.summary, second.summary);
         assert!(first.tables.iter().zip(&second.tables).all(|(one, other)| one == other), "{congestion:?}");
     }
@@ -91,7 +92,7 @@ fn with_zero_rtt_the_first_request_goes_with_the_hello() {
     let parallel = json!({ "parallel": { "count": 1, "size": "1 kB", "over": "http3" } });
     let early = QuinnSettings { zero_rtt: true, ..QuinnSettings::DEFAULT };
     let [without, with] = [QuinnSettings::DEFAULT, early].map(|settings| {
-        let outcome = outcome(spec(parallel.clone(), &json!({})), &quinn(settings));
+        let outcome = outcome(&spec(parallel.clone(), &json!({})), &quinn(settings));
         assert!(outcome.summary.flows[0].completed);
         ends(&outcome)[0]
     });
