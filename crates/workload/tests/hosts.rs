@@ -1,5 +1,5 @@
-//! Every workload over two hosts whose packets are messages in memory, with a rate and a delay: the smallest place for
-//! programs.
+//! Every workload in every place for programs whose packets a test can carry as messages, with a rate and a delay. The
+//! smallest place is the `Host` below.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -13,6 +13,18 @@ use lasthop_workload::{
 use serde_json::{Value, json};
 use units::{Duration, FlowId, Instant, NodeId, PerSide, Side, Streams};
 use wire::Payload;
+
+/// The places, each with a function that makes one of its hosts. A new place is a line here.
+const PLACES: [(&str, fn() -> Box<dyn Place>); 1] = [("memory", || Box::<Host>::default())];
+
+/// A place whose input and output the test carries.
+trait Place: ProgramHost {
+    /// A message has arrived.
+    fn receive(&mut self, message: Message);
+
+    /// Takes out the messages for the other host.
+    fn take_sent(&mut self) -> Vec<Message>;
+}
 
 /// Something on its way to a host.
 enum Message {
@@ -72,7 +84,11 @@ struct Host {
     sent: Vec<Message>,
 }
 
-impl Host {
+impl Place for Host {
+    fn take_sent(&mut self) -> Vec<Message> {
+        std::mem::take(&mut self.sent)
+    }
+
     fn receive(&mut self, message: Message) {
         match message {
             Message::Datagram(OutgoingDatagram { number, size, .. }) => {
@@ -91,7 +107,9 @@ impl Host {
             }
         }
     }
+}
 
+impl Host {
     fn advance(&mut self, socket: SocketId) {
         let Some((ends, end, pipe)) = self.ends.get_mut(&socket) else { return };
         let had_closed = pipe.has_closed;
@@ -135,12 +153,11 @@ impl ProgramHost for Host {
 }
 
 /// The hosts of nodes 0 and 1.
-#[derive(Default)]
-struct Hosts([Host; 2]);
+struct Hosts([Box<dyn Place>; 2]);
 
 impl HostTable for Hosts {
     fn host(&mut self, node: NodeId) -> Option<&mut dyn ProgramHost> {
-        self.0.get_mut(node.index()).map(|host| host as &mut dyn ProgramHost)
+        self.0.get_mut(node.index()).map(|host| &mut **host as &mut dyn ProgramHost)
     }
 }
 
@@ -161,8 +178,8 @@ fn runner(workload: Value) -> Runner {
 }
 
 /// Runs a workload to its end, in virtual time.
-fn outcome(workload: Value) -> ProgramOutcome {
-    let (mut runner, mut hosts) = (runner(workload), Hosts::default());
+fn outcome(workload: Value, host: fn() -> Box<dyn Place>) -> ProgramOutcome {
+    let (mut runner, mut hosts) = (runner(workload), Hosts([host(), host()]));
     let mut under_way: BTreeMap<(Instant, u64), (usize, Message)> = BTreeMap::new();
     let (mut now, mut free_at, mut count) = (Instant::START, [Instant::START; 2], 0);
     while !runner.is_done(&|_| under_way.is_empty()) {
@@ -175,7 +192,7 @@ fn outcome(workload: Value) -> ProgramOutcome {
         }
         runner.advance(now, &mut hosts);
         for node in [0, 1] {
-            for message in hosts.0[node].sent.drain(..) {
+            for message in hosts.0[node].take_sent() {
                 free_at[node] = free_at[node].max(now) + BYTE * message.len();
                 under_way.insert((free_at[node] + DELAY, count), (1 - node, message));
                 count += 1;
@@ -186,31 +203,28 @@ fn outcome(workload: Value) -> ProgramOutcome {
 }
 
 #[test]
-fn every_workload_runs_to_its_end() {
+fn every_workload_runs_to_its_end_in_every_place() {
     let line = json!({ "rate": "10 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
-    for entry in ENTRIES {
+    for (entry, (place, host)) in ENTRIES.iter().flat_map(|entry| PLACES.map(|place| (entry, place))) {
         let example = format!("workload = {}", entry.example());
         let read: BTreeMap<String, Value> = toml::from_str(&example).expect(entry.id);
         let mut workload = read["workload"].clone();
         if entry.id == "background" {
             workload["background"]["lines"] = json!([line, line]);
         }
-        let outcome = outcome(workload);
-        assert!(
-            outcome.is_done && outcome.all_closed && outcome.broken.is_none(),
-            "{}: {outcome:?}",
-            entry.id
-        );
-        assert_eq!(outcome.log.outstanding(), 0, "{}", entry.id);
+        let (outcome, what) = (outcome(workload, host), format!("{} in {place}", entry.id));
+        assert!(outcome.is_done && outcome.all_closed && outcome.broken.is_none(), "{what}: {outcome:?}");
+        assert_eq!(outcome.log.outstanding(), 0, "{what}");
         let count = outcome.log.transfers().len() + outcome.log.arrived().len() + outcome.received as usize;
-        assert!(count > 0, "{}: {outcome:?}", entry.id);
-        assert_eq!(outcome.woken_late_by, Duration::ZERO, "{}", entry.id);
+        assert!(count > 0, "{what}: {outcome:?}");
+        assert_eq!(outcome.woken_late_by, Duration::ZERO, "{what}");
     }
 }
 
 #[test]
 fn a_page_takes_a_round_trip_and_the_time_of_its_bytes_and_the_user_opens_its_connection() {
-    let outcome = outcome(json!({ "web": { "think": "100 ms", "size": "10 kB" } }));
+    let web = json!({ "web": { "think": "100 ms", "size": "10 kB" } });
+    let outcome = outcome(web, || Box::<Host>::default());
     let pages = outcome.log.transfers();
     assert!(pages.len() > 5, "{outcome:?}");
     let time = DELAY * 2 + BYTE * (300 + 10_000);
