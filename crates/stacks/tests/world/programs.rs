@@ -12,7 +12,7 @@ use workload::{
     SocketCall, SocketId,
 };
 
-use crate::support::{PAIRS, config, flow, lossy, pair, program, stacks};
+use crate::support::{config, flow, lossy, pair, pairs, program, stacks};
 
 /// A link that loses 1 % of the packets, and a workload of 20 s.
 fn spec(workload: Value) -> Spec {
@@ -37,7 +37,7 @@ fn of_connections() -> [Value; 4] {
 
 #[test]
 fn programs_over_connections_get_what_they_ask_for_and_close() {
-    for names in PAIRS {
+    for names in pairs() {
         for workload in of_connections() {
             let outcome = outcome(&spec(workload.clone()), names);
             let flow = &outcome.summary.flows[0];
@@ -50,7 +50,7 @@ fn programs_over_connections_get_what_they_ask_for_and_close() {
 
 #[test]
 fn datagrams_go_whatever_the_stacks_are() {
-    for names in PAIRS.into_iter().chain([["smoltcp", "quinn"]]) {
+    for names in pairs().into_iter().chain([["smoltcp", "quinn"]]) {
         for workload in [json!({ "voip": {} }), json!({ "tfrc": {} })] {
             let outcome = outcome(&spec(workload.clone()), names);
             let flow = &outcome.summary.flows[0];
@@ -76,7 +76,7 @@ fn datagrams_wait_where_the_link_holds_them_back() {
 
 #[test]
 fn a_run_repeats_to_the_bit() {
-    for names in PAIRS {
+    for names in pairs() {
         let spec = spec(json!({ "web": {} }));
         let [first, second] = [(); 2].map(|()| outcome(&spec, names));
         assert_eq!(first.summary, second.summary, "{names:?}");
