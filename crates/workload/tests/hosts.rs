@@ -14,8 +14,10 @@ use serde_json::{Value, json};
 use units::{Duration, FlowId, Instant, NodeId, PerSide, Side, Streams};
 use wire::Payload;
 
+type MakeHost = fn() -> Box<dyn Place>;
+
 /// The places, each with a function that makes one of its hosts. A new place is a line here.
-const PLACES: [(&str, fn() -> Box<dyn Place>); 1] = [("memory", || Box::<Host>::default())];
+const PLACES: [(&str, MakeHost); 1] = [("memory", || Box::<Host>::default())];
 
 /// A place whose input and output the test carries.
 trait Place: ProgramHost {
