@@ -13,7 +13,7 @@ from command import Lasthop
 
 CAPTURES = Path(__file__).parents[1] / "crates" / "analysis" / "tests" / "quic"
 NAMES = ("aes-128-migration", "chacha20-key-update", "aes-256-version-2")
-TSHARK = pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
+TSHARK = pytest.mark.skipif(shutil.which("tshark") is None, reason="NOT TESTED: tshark, the judge, is not installed")
 
 
 def test_secrets_show_losses_and_round_trips(lasthop: Lasthop) -> None:

@@ -111,17 +111,10 @@ impl Quic {
         let side = usize::from(source != seen.client);
         seen.last = at;
         seen.sides[side].add(at, datagram.payload.len(), first, long.is_some());
-        let announced = long.map(|header| header.source).filter(|id| !id.is_empty());
-        if let Some(id) = announced
-            && !seen.ids[side].contains(&id)
-            && seen.ids[side].len() < MOST_IDS
-        {
-            seen.ids[side].push(id.clone());
-            self.by_id.insert(id, index);
-        }
+        let of_header = long.map(|header| header.source).filter(|id| !id.is_empty());
         let mut whole = Vec::with_capacity(datagram.payload.len() as usize);
         datagram.payload.write_to(&mut whole);
-        let announced = seen.contents.handle_datagram(
+        let of_frames = seen.contents.handle_datagram(
             origin,
             side,
             &whole,
@@ -131,8 +124,8 @@ impl Quic {
                 each(&QuicStep { connection: index, packet, passed, events });
             },
         );
-        for id in announced {
-            if seen.ids[side].len() < MOST_IDS {
+        for id in of_header.into_iter().chain(of_frames) {
+            if !seen.ids[side].contains(&id) && seen.ids[side].len() < MOST_IDS {
                 seen.ids[side].push(id.clone());
                 self.by_id.insert(id, index);
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use lasthop_packetdrill::{Definitions, Refusal, parse, run};
 use libtest_mimic::{Arguments, Failed, Trial};
-use serde_json::json;
+use testkit::profile::named;
 
 fn main() {
     let mut trials = Vec::new();
@@ -37,9 +37,8 @@ fn scripts(folder: &str) -> Vec<PathBuf> {
 fn outcome(file: &Path) -> Result<Result<Option<String>, Refusal>, Failed> {
     let text = fs::read_to_string(file)?;
     let script = parse(&text, &Definitions::new())?;
-    // Profiles that scripts name are called as their recovery.
-    let named = text.lines().find_map(|line| line.strip_prefix("// profile: "));
-    let profile = json!({ "recovery": named.unwrap_or("sack-6675") });
+    let name = text.lines().find_map(|line| line.strip_prefix("// profile: ")).unwrap_or("sack-6675");
+    let profile = named(name)?;
     Ok(run(&script, &profile, &|_| None).map(|outcome| {
         let failure = outcome.failure?;
         assert!(!failure.timeline.is_empty(), "a failure shows what happened before it");

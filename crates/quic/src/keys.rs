@@ -74,18 +74,7 @@ impl Suite {
 
     /// Length of its secrets in bytes.
     pub(crate) fn secret_len(self) -> usize {
-        self.hash().len_of_output()
-    }
-}
-
-/// The length of a hash's output.
-trait OutputLen {
-    fn len_of_output(&self) -> usize;
-}
-
-impl OutputLen for hkdf::Algorithm {
-    fn len_of_output(&self) -> usize {
-        self.hmac_algorithm().digest_algorithm().output_len()
+        self.hash().hmac_algorithm().digest_algorithm().output_len()
     }
 }
 
@@ -116,7 +105,7 @@ impl HeaderKey {
     /// Removes the protection of the header at the front of a packet, whose number is at `number_at`. Returns the
     /// length of the header and the truncated number with its length in bytes.
     pub(crate) fn unmask(&self, packet: &mut [u8], number_at: usize) -> Option<(usize, u64, usize)> {
-        // RFC 9001 §5.4.2: the sample begins four bytes behind the begin of the number.
+        // RFC 9001 §5.4.2: the sample begins four bytes after the start of the number.
         let sample = packet.get(number_at + 4..number_at + 4 + SAMPLE_LEN)?;
         let mask = self.0.new_mask(sample).ok()?;
         let protected = if packet[0] & crate::header::LONG == 0 { 0x1f } else { 0x0f };

@@ -52,9 +52,11 @@ impl Check<'_> {
         compressing: &[Compressing<'_>],
     ) -> Result<(), InputError> {
         let Some(workload) = workload.filter(|workload| workload.service().compressed) else { return Ok(()) };
-        let is =
-            |node: &str, host: &str| node == host || self.file.routers.iter().any(|router| router == node);
-        let Some(found) = compressing.iter().find(|one| is(one.from, from) && is(one.to, to)) else {
+        let is_router = |node: &str| self.file.routers.iter().any(|router| router == node);
+        let carries = |one: &&Compressing<'_>| {
+            (one.from == from || is_router(one.from)) && (one.to == to || is_router(one.to))
+        };
+        let Some(found) = compressing.iter().find(carries) else {
             return Ok(());
         };
         let path = place_of("flows", i, "workload").below(workload.id()).below("headers");

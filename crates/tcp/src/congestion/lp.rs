@@ -3,7 +3,8 @@
 //! leaves one segment.
 //!
 //! Otherwise it is Reno. It follows the paper, except that the least and the largest delay begin anew with each sign,
-//! as in Linux (`tcp_lp.c`): the wait of a delayed ACK, or a path that has become longer, would be a sign for ever.
+//! as in Linux (`tcp_lp.c`): the wait of a delayed ACK, or a path that has become longer, would be a sign for ever. Two
+//! rules are ours: a range begins with half a round trip, and a sign needs the last delay above the threshold too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -55,7 +55,7 @@ impl VegasLinux {
     /// The decision at the end of a round trip.
     fn decide(&self, window: &mut Window, rtt: Duration, base: Duration) {
         let (ratio, w) = (rtt.as_secs_f64() / base.as_secs_f64(), window.segments());
-        // Whole segments, as in Linux: above 1 are two.
+        // Whole segments, as in Linux: more than one of them is two.
         let queued = (w * (ratio - 1.0)).floor();
         if window.is_below_ssthresh() {
             if queued > self.parameters.gamma {
