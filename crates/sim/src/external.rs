@@ -12,6 +12,7 @@ use wire::offload::RawPacket;
 use workload::{ObservedRecord, Transfer};
 
 use crate::ids::NodeId;
+use crate::measure::ProgressSample;
 use crate::packet::CORRUPTED;
 use crate::route::NextHop;
 use crate::summary::FlowSummary;
@@ -69,6 +70,8 @@ pub struct ObservedFlow {
     pub connections: Vec<ObservedConnection>,
     /// Transfers of its program: rows of the table `transfers`.
     pub transfers: Vec<Transfer>,
+    /// Samples of its counts: rows of the table `progress`.
+    pub samples: Vec<ProgressSample>,
 }
 
 /// A connection of an observed flow.

@@ -54,7 +54,10 @@ pub use build::BuildError;
 pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
 pub use directed_link::LinkState;
 pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedConnection, ObservedFlow};
-pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan, OneWayDelays};
+pub use measure::{
+    FlowMeasures, FlowReading, FlowSpan, FlowTotals, LinkMeasures, LinkSpan, OneWayDelays, OutsideMeasures,
+    OutsideSampler, ProgressSample,
+};
 pub use outcome::Outcome;
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};

@@ -34,7 +34,7 @@ impl ObservedFlow {
 }
 
 /// The fates and delays of the datagrams of a log.
-fn count(log: &ProgramLog, budget: Option<Duration>) -> (Datagrams, OneWayDelays) {
+pub(crate) fn count(log: &ProgramLog, budget: Option<Duration>) -> (Datagrams, OneWayDelays) {
     let (mut datagrams, mut delays) = (Datagrams::new(budget, None), OneWayDelays::default());
     for (at, size) in log.sent() {
         datagrams.send(*at, Side::From, *size);
@@ -77,7 +77,12 @@ mod tests {
     }
 
     fn flow() -> ObservedFlow {
-        ObservedFlow { summary: FlowSummary::default(), connections: Vec::new(), transfers: Vec::new() }
+        ObservedFlow {
+            summary: FlowSummary::default(),
+            connections: Vec::new(),
+            transfers: Vec::new(),
+            samples: Vec::new(),
+        }
     }
 
     #[test]

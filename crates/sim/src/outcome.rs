@@ -7,7 +7,7 @@ use units::Instant;
 use crate::engine::Engine;
 use crate::external::ObservedFlow;
 use crate::ids::{DirectionId, Heading, Id, NodeId};
-use crate::measure::{LinkMeasures, LinkReading, Reading, Sample, WindowResult};
+use crate::measure::{LinkMeasures, LinkReading, Reading, WindowResult};
 use crate::record::{self, Recorder, Records};
 use crate::spec::{NodeKind, Spec};
 use crate::stop::Stop;
@@ -39,6 +39,7 @@ pub(crate) fn gather<R: Recorder>(
     let transfers = record::transfers(own.chain(seen));
     let (mut flows, mut diagnoses) = flows(&mut engine, spec, &windows);
     engine.recorder.identify(&observed, &mut diagnoses);
+    let progress = spec.record.measure.sample.map(|_| record::progress(spec, &samples, &observed));
     flows.extend(observed.into_iter().map(|flow| flow.summary));
     let summary = Summary {
         scenario: spec.name.clone(),
@@ -52,7 +53,8 @@ pub(crate) fn gather<R: Recorder>(
         proxies: engine.proxies.summaries(spec),
     };
     let Records { mut tables, captures } = engine.recorder.finish(spec, &summary, &diagnoses);
-    tables.extend(measured_tables(spec, &last, &windows, &samples));
+    tables.extend(progress);
+    tables.extend(spec.record.queue_lengths.then(|| record::queue_lengths(spec, &last, &windows)));
     if !summary.cells.is_empty() {
         tables.push(record::cell_users(&summary.cells));
     }
@@ -60,17 +62,6 @@ pub(crate) fn gather<R: Recorder>(
         tables.push(transfers);
     }
     Outcome { summary, tables, captures }
-}
-
-fn measured_tables(
-    spec: &Spec,
-    last: &Reading,
-    windows: &[WindowResult],
-    samples: &[Sample],
-) -> record::Tables {
-    let progress = spec.record.measure.sample.map(|_| record::progress(spec, samples));
-    let lengths = spec.record.queue_lengths.then(|| record::queue_lengths(spec, last, windows));
-    progress.into_iter().chain(lengths).collect()
 }
 
 fn stopped_by<R>(engine: &Engine<R>, spec: &Spec) -> String {

@@ -109,6 +109,7 @@ fn an_observed_flow_stands_in_the_summary_and_names_its_packets() {
         summary: summary.clone(),
         connections: vec![silent, of(ends)],
         transfers: Vec::new(),
+        samples: Vec::new(),
     }]);
     assert_eq!(outcome.summary.flows, [summary]);
     let (_, flows) = outcome.tables.iter().find(|(name, _)| *name == "flows").unwrap();

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use sim::{ExternalEvent, ExternalFate, ExternalPacket, FlowSpec, FlowSummary, MilestoneSummary, Spec};
+use sim::{
+    ExternalEvent, ExternalFate, ExternalPacket, FlowReading, FlowSpec, FlowSummary, FlowTotals,
+    MilestoneSummary, Spec,
+};
 use trace::capture::Capture;
 use trace::flow::{Flow, HalfConnection, Side};
 use units::{Bytes, FlowId, Instant, PacketId};
@@ -86,6 +89,11 @@ impl HostCaptures {
     /// Enters the delays of a flow's packets and its acknowledgments into its summary.
     pub fn tell(&self, flow: FlowId, summary: &mut FlowSummary) {
         self.passed.tell(flow, summary);
+    }
+
+    /// Enters the packets of a flow so far into its totals.
+    pub(crate) fn add_passed(&self, flow: FlowId, totals: &mut FlowTotals, is_opaque: bool) {
+        self.passed.add_to(flow, totals, is_opaque);
     }
 
     /// Notes a drop or delay of a packet in every capture: the loss of an acknowledgment explains the behaviour of the
@@ -219,6 +227,16 @@ fn add(sender: &HalfConnection, summary: &mut FlowSummary) {
     for (cause, count) in diagnosis.causes() {
         *summary.causes.entry(cause.to_owned()).or_default() += count;
     }
+}
+
+/// Adds what a sender has done so far on one connection to the totals of its flow.
+pub(crate) fn add_so_far(sender: &HalfConnection, counts: &mut FlowReading) {
+    let counters = sender.counters();
+    counts.sent += counters.data_bytes;
+    counts.acked += sender.acked().0;
+    counts.segments += counters.data_segments;
+    counts.retransmissions += counters.retransmissions;
+    counts.timeouts += counters.timeouts;
 }
 
 /// Returns the flow's milestones in the order of the specification. The capture notes those of all flows for each.

@@ -61,6 +61,23 @@ impl Host {
         Some((self.stack.counters(socket)?, self.stack.take_records(socket)))
     }
 
+    /// The number of bytes that the open ends of a flow have read, and the counters of their stack so far.
+    pub(crate) fn progress(&self, flow: FlowId) -> (u64, Option<Counters>) {
+        let bulk = self.transfers.iter().filter(|transfer| transfer.flow == flow);
+        let bulk = bulk.filter_map(|transfer| {
+            Some((transfer.socket?, if transfer.is_sender() { 0 } else { transfer.bytes() }))
+        });
+        let of_datagrams = self.programs.socket_of_datagrams(flow).map(|socket| (socket, 0));
+        let mut total = (0, None::<Counters>);
+        for (socket, read) in bulk.chain(self.programs.open_connections(flow)).chain(of_datagrams) {
+            total.0 += read;
+            if let Some(counters) = self.stack.counters_so_far(socket) {
+                total.1.get_or_insert_default().add(&counters);
+            }
+        }
+        total
+    }
+
     /// Keeps packets that arrive at a listening end for a connection that its program has yet to open, until it opens.
     /// The program's other copy, on another machine, may be ahead of the copy here.
     pub fn keep_early(&mut self, listening: SocketAddrV4) {

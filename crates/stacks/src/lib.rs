@@ -38,6 +38,7 @@ mod run;
 mod smoltcp;
 mod stack;
 mod streams;
+mod totals;
 mod transfer;
 mod unreachable;
 

@@ -67,7 +67,7 @@ pub fn observe(
     let connection = ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records };
     let mut connections = vec![connection];
     add_continued(&mut connections, captures);
-    ObservedFlow { summary, connections, transfers: Vec::new() }
+    ObservedFlow { summary, connections, transfers: Vec::new(), samples: Vec::new() }
 }
 
 /// The results of a flow whose program ran over hosts outside the World, and whose `from` was captured at the place
@@ -103,7 +103,7 @@ pub fn observe_program(
         let (diagnosis, records) = Default::default();
         connections.push(ObservedConnection { ends, diagnosis, records });
     }
-    let mut observed = ObservedFlow { summary, connections, transfers: Vec::new() };
+    let mut observed = ObservedFlow { summary, connections, transfers: Vec::new(), samples: Vec::new() };
     observed.add_program(&outcome.log, flow.workload.service(), lost, outcome.is_done);
     observed
 }

@@ -1,9 +1,10 @@
-//! The packets of a flow: the delays of those with data, and the number of packets that the receiving end sent.
+//! The packets of a flow: the bytes of datagrams that the sending end sent, the delays of packets with data, and the
+//! number of packets that the receiving end sent.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use sim::{FlowSpec, FlowSummary, OneWayDelays, Spec};
+use sim::{FlowSpec, FlowSummary, FlowTotals, OneWayDelays, Spec};
 use units::{Duration, FlowId, IdVec};
 use wire::{Parsed, Transport};
 
@@ -23,6 +24,8 @@ pub(crate) struct PassedPackets {
 /// Packets of one flow.
 #[derive(Debug, Default)]
 struct Passed {
+    /// Bytes in the datagrams of the sending end, of UDP or with data of DCCP.
+    datagram_bytes: u64,
     acks: u64,
     ack_bytes: u64,
     delays: OneWayDelays,
@@ -42,9 +45,13 @@ impl PassedPackets {
 
     /// A host has sent a packet of `size` bytes.
     pub(crate) fn on_sent(&mut self, packet: &Parsed, size: usize) {
-        if let Some((id, false)) = self.flow_of(packet) {
-            self.passed[id].acks += 1;
-            self.passed[id].ack_bytes += size as u64;
+        match self.flow_of(packet) {
+            Some((id, false)) => {
+                self.passed[id].acks += 1;
+                self.passed[id].ack_bytes += size as u64;
+            }
+            Some((id, true)) => self.passed[id].datagram_bytes += datagram_bytes(packet),
+            None => {}
         }
     }
 
@@ -65,10 +72,21 @@ impl PassedPackets {
 
     /// Enters the packets of a flow into its summary.
     pub(crate) fn tell(&self, flow: FlowId, summary: &mut FlowSummary) {
-        let Passed { acks, ack_bytes, delays } = &self.passed[flow];
+        let Passed { acks, ack_bytes, delays, .. } = &self.passed[flow];
         (summary.acks, summary.ack_bytes) = (*acks, *ack_bytes);
         if self.metered {
             delays.tell(&mut summary.measures);
+        }
+    }
+
+    /// Enters the packets of a flow so far into its totals; those of a stack whose packets are opaque are all that is
+    /// known of its bytes.
+    pub(crate) fn add_to(&self, flow: FlowId, totals: &mut FlowTotals, is_opaque: bool) {
+        let Passed { datagram_bytes, acks, ack_bytes, delays } = &self.passed[flow];
+        (totals.counts.acks, totals.counts.ack_bytes) = (*acks, *ack_bytes);
+        totals.delays = delays.clone();
+        if is_opaque {
+            totals.counts.sent = *datagram_bytes;
         }
     }
 
@@ -77,9 +95,20 @@ impl PassedPackets {
         let (source_port, destination_port) = match &packet.transport {
             Transport::Tcp(segment) => (&segment.source_port, &segment.destination_port),
             Transport::Dccp(packet) => (&packet.source_port, &packet.destination_port),
+            Transport::Udp(datagram) => (&datagram.source_port, &datagram.destination_port),
             _ => return None,
         };
         let on = |port: u16| self.flows.get(&(header.source, header.destination, port)).copied();
         on(*destination_port).or_else(|| on(*source_port))
     }
+}
+
+/// Bytes in a datagram of UDP, or with data of DCCP.
+fn datagram_bytes(packet: &Parsed) -> u64 {
+    let present = match &packet.transport {
+        Transport::Udp(datagram) => u64::from(datagram.payload.len()),
+        Transport::Dccp(packet) if packet.kind.has_data() => u64::from(packet.payload.len()),
+        _ => return 0,
+    };
+    present + u64::from(packet.missing)
 }

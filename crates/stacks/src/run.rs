@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use sim::{Clock, FlowSpec, NodeKind, ObservedFlow, Outcome, Records, RunError, Spec, World};
+use sim::{
+    Clock, FlowSpec, FlowTotals, NodeKind, ObservedFlow, Outcome, OutsideSampler, Records, RunError, Spec,
+    World,
+};
 use units::{Duration, FlowId, Instant, NodeId};
 use workload::{ClientPorts, HostTable, ProgramHost};
 
@@ -16,6 +19,7 @@ use crate::program::Programs;
 use crate::refusal::Refusal;
 use crate::registry::StackId;
 use crate::report::{TransferReport, report_of};
+use crate::totals::Sources;
 
 /// A run in virtual time. Its calls are those of a [`World`].
 ///
@@ -71,6 +75,7 @@ impl Run {
             started: false,
             ended: None,
             heard: Instant::START,
+            sampler: OutsideSampler::new(&spec.record),
             spec,
         }))))
     }
@@ -161,6 +166,8 @@ struct WithStacks {
     ended: Option<End>,
     /// Time at which a packet last reached a host.
     heard: Instant,
+    /// Reads the flows over stacks for the scenario's windows and samples.
+    sampler: OutsideSampler,
 }
 
 /// Reason for the end of a run.
@@ -220,9 +227,26 @@ impl WithStacks {
         }
     }
 
+    /// The totals of all flows over stacks.
+    fn totals(&self) -> Vec<FlowTotals> {
+        let Self { spec, captures, programs, hosts, .. } = self;
+        let sources = Sources { spec, captures, programs, hosts };
+        let flows = (0..).map(FlowId::new).zip(&self.flows);
+        flows.map(|(id, flow)| sources.totals(id, flow)).collect()
+    }
+
+    /// Takes the readings that are due before `time`: what happens at that time comes after them.
+    fn read_before(&mut self, time: Instant) {
+        while self.sampler.due() < time {
+            let totals = self.totals();
+            self.sampler.take(totals);
+        }
+    }
+
     /// Does everything that is due at `now`, the time of the next event.
     fn step(&mut self, now: Instant) -> Result<(), RunError> {
         self.started = true;
+        self.read_before(now);
         self.world.run_until(now)?;
         self.deliver(now)?;
         for (_, host) in &mut self.hosts {
@@ -311,9 +335,20 @@ impl WithStacks {
         if self.ended.is_some_and(|end| end != End::World) {
             self.world.stop();
         }
+        let now = self.world.now();
+        self.read_before(now + Duration::from_nanos(1));
+        let last = self.totals();
+        let measures = std::mem::take(&mut self.sampler).finish(now, last);
         let reports: Vec<_> = self.hosts.iter_mut().map(|(_, host)| host.report()).collect();
         let flows = (0..self.flows.len()).map(FlowId::new);
-        let observed = flows.map(|flow| self.observed(flow, &reports)).collect();
+        let observed = flows.map(|flow| {
+            let mut observed = self.observed(flow, &reports);
+            let service = self.flows[flow.index()].workload.service();
+            observed.summary.windows = measures.windows(flow, &observed.transfers, &service);
+            observed.samples = measures.samples(flow);
+            observed
+        });
+        let observed = observed.collect();
         let ended = self.ended;
         let mut outcome = self.world.finish_observed(observed);
         let summary = &mut outcome.summary;

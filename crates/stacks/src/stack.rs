@@ -81,6 +81,11 @@ pub trait Stack: Send {
         None
     }
 
+    /// The same while the connection lasts. Of several streams of one connection, one alone has them.
+    fn counters_so_far(&self, socket: StackSocket) -> Option<Counters> {
+        self.counters(socket)
+    }
+
     /// The decisions of a sender since the last call, for the table `tcp`; none from stacks that do not report them.
     fn take_records(&mut self, _socket: StackSocket) -> Vec<ObservedRecord> {
         Vec::new()

@@ -33,7 +33,7 @@ pub use end::{Advance, End, Ending, PIECE, Reading, Socket, WrongByte, right_byt
 pub use executor::Executor;
 pub use host::{EndEvent, Ends, HostEvent, HostTable, Key, ProgramHost, Remains};
 pub use log::ProgramLog;
-pub use outcome::{Counters, ObservedRecord, ProgramConnection, ProgramOutcome};
+pub use outcome::{Counters, ObservedRecord, ProgramConnection, ProgramOutcome, ProgramProgress};
 pub use playback::{Playback, PlaybackCourse, PlayoutBuffer};
 pub use ports::{ClientPorts, FIRST_CLIENT_PORT, LAST_CLIENT_PORT, PortChoice};
 pub use program::{Command, Program, SocketCall, SocketEvent, SocketId, Transfer};

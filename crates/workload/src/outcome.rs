@@ -32,6 +32,19 @@ pub struct ProgramOutcome {
     pub heard_late_by: Duration,
 }
 
+/// The results of a program so far, without what its open connections have read and counted.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramProgress<'a> {
+    /// Its transfers and datagrams.
+    pub log: &'a ProgramLog,
+    /// Its connections, in the order in which they were opened.
+    pub connections: &'a [ProgramConnection],
+    /// Bytes that `to` read and checked on connections that are over.
+    pub received: u64,
+    /// The counters of the stack at `from` for these, if it has any.
+    pub counters: Option<Counters>,
+}
+
 /// A connection of a program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramConnection {

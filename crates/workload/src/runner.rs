@@ -17,7 +17,7 @@ use crate::datagram::OutgoingDatagram;
 use crate::executor::Executor;
 use crate::host::{EndEvent, Ends, HostEvent, HostTable, Key, Remains};
 use crate::log::ProgramLog;
-use crate::outcome::{Counters, ProgramConnection, ProgramOutcome};
+use crate::outcome::{Counters, ProgramConnection, ProgramOutcome, ProgramProgress};
 use crate::ports::PortChoice;
 use crate::program::{Program, SocketCall, SocketEvent, SocketId, Transfer};
 
@@ -110,6 +110,13 @@ impl Runner {
     #[must_use]
     pub const fn log(&self) -> &ProgramLog {
         &self.state.log
+    }
+
+    /// The results of the program so far.
+    #[must_use]
+    pub fn progress(&self) -> ProgramProgress<'_> {
+        let State { log, opened, received, counters, .. } = &self.state;
+        ProgramProgress { log, connections: opened, received: *received, counters: *counters }
     }
 
     /// Time at which the program is to be woken.

@@ -179,7 +179,12 @@ impl UserspaceHost {
         let records = if ours_sends { [records, Vec::new()] } else { [Vec::new(), records] };
         let diagnosis = seen.sent.half(seen.sender).diagnosis();
         let connection = ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records };
-        Some(ObservedFlow { summary: flow, connections: vec![connection], transfers: Vec::new() })
+        Some(ObservedFlow {
+            summary: flow,
+            connections: vec![connection],
+            transfers: Vec::new(),
+            samples: Vec::new(),
+        })
     }
 
     /// The results of a run that has ended.

@@ -147,6 +147,7 @@ fn copies_of_every_workload_do_the_same_however_late_their_messages_are() {
                 summary: FlowSummary { completed: true, ..FlowSummary::default() },
                 connections: Vec::new(),
                 transfers: Vec::new(),
+                samples: Vec::new(),
             };
             observed.add_program(&joined.log, spec.flow.workload.service(), 0, joined.is_done);
             let count = observed.transfers.len() as u64 + observed.summary.segments_sent;

@@ -74,7 +74,8 @@ fn ran(spec: &ProgramSpec) -> ProgramOutcome {
 /// The results of a program's flow.
 fn observed(spec: &ProgramSpec, outcome: &ProgramOutcome) -> ObservedFlow {
     let summary = FlowSummary::default();
-    let mut flow = ObservedFlow { summary, connections: Vec::new(), transfers: Vec::new() };
+    let mut flow =
+        ObservedFlow { summary, connections: Vec::new(), transfers: Vec::new(), samples: Vec::new() };
     flow.add_program(&outcome.log, spec.flow.workload.service(), 0, outcome.is_done);
     flow
 }

@@ -9,6 +9,7 @@ mod delays;
 mod e_model;
 mod meter;
 mod one_way;
+mod outside;
 mod reading;
 mod summary;
 
@@ -20,7 +21,9 @@ use crate::spec::RecordSpec;
 pub(crate) use delays::{DelayHistogram, Delays};
 pub(crate) use meter::LinkMeter;
 pub use one_way::OneWayDelays;
-pub(crate) use reading::{CellReading, FlowReading, LinkReading, LinkTimes, Reading};
+pub use outside::{FlowTotals, OutsideMeasures, OutsideSampler, ProgressSample};
+pub use reading::FlowReading;
+pub(crate) use reading::{CellReading, LinkReading, LinkTimes, Reading};
 pub(crate) use summary::times_between;
 pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 

@@ -5,7 +5,7 @@ use units::Duration;
 use super::{DelayHistogram, FlowMeasures, FlowReading};
 
 /// The one-way delays of a flow: of its datagrams, or of its segments with data, copies among them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct OneWayDelays {
     delays: DelayHistogram,
     jitter: Jitter,

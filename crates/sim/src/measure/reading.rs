@@ -46,30 +46,35 @@ impl Reading {
 
 /// The totals of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FlowReading {
+pub struct FlowReading {
     /// Bytes of payload in all segments sent, copies among them.
-    pub(crate) sent: u64,
+    pub sent: u64,
     /// Bytes that the sender knows to have arrived.
-    pub(crate) acked: u64,
+    pub acked: u64,
     /// Bytes that the receiving program has read.
-    pub(crate) received: u64,
+    pub received: u64,
     /// Segments with data, copies among them.
-    pub(crate) segments: u64,
+    pub segments: u64,
     /// Segments that were sent again: data, a SYN or a FIN.
-    pub(crate) retransmissions: u64,
-    pub(crate) timeouts: u64,
-    /// Packets that the receiving end sent, and their bytes, IP header included.
-    pub(crate) acks: u64,
-    pub(crate) ack_bytes: u64,
-    /// Datagrams that arrived, how many of them were late, and datagrams that did not arrive.
-    pub(crate) datagrams_received: u64,
-    pub(crate) datagrams_late: u64,
-    pub(crate) datagrams_lost: u64,
+    pub retransmissions: u64,
+    /// Retransmission timeouts; of QUIC, probe timeouts.
+    pub timeouts: u64,
+    /// Packets that the receiving end sent.
+    pub acks: u64,
+    /// Their bytes, IP header included.
+    pub ack_bytes: u64,
+    /// Datagrams that arrived.
+    pub datagrams_received: u64,
+    /// Those of them that were late.
+    pub datagrams_late: u64,
+    /// Datagrams that did not arrive.
+    pub datagrams_lost: u64,
     /// Runs of consecutive datagrams that were lost or late.
-    pub(crate) loss_bursts: u64,
-    /// Differences of the one-way delays of packets that arrived one after the other.
-    pub(crate) jitter_sum: Duration,
-    pub(crate) jitter_count: u64,
+    pub loss_bursts: u64,
+    /// The sum of the differences of the one-way delays of packets that arrived one after the other.
+    pub jitter_sum: Duration,
+    /// The number of these differences.
+    pub jitter_count: u64,
 }
 
 impl AddAssign for FlowReading {
@@ -79,6 +84,11 @@ impl AddAssign for FlowReading {
 }
 
 impl FlowReading {
+    /// The larger of each count of two readings.
+    pub(crate) fn max(self, other: Self) -> Self {
+        self.with(other, u64::max, Duration::max)
+    }
+
     /// Difference from an earlier reading.
     pub(crate) fn since(self, before: Self) -> Self {
         self.with(before, |a, b| a - b, Duration::saturating_sub)

@@ -21,7 +21,7 @@ mod rows;
 mod tables;
 
 pub use recorder::Records;
-pub(crate) use recorder::{Metering, Nothing, Off, Recorder, Tables};
+pub(crate) use recorder::{Metering, Nothing, Off, Recorder};
 pub(crate) use recording::Recording;
 pub(crate) use rows::ProxyRow;
 pub use rows::ROWS;

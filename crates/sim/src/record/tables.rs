@@ -13,6 +13,7 @@ use super::packet_table::PacketTable;
 use super::passage::Passage;
 use super::rows::{DecisionRow, Observation, ProxyRow, QueueLength, Verdicts};
 use crate::cell_summary::{CellSummary, CellUserSummary};
+use crate::external::ObservedFlow;
 use crate::ids::{CellId, DirectionId, Id, Side};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
@@ -193,12 +194,17 @@ pub(super) fn segments(
 }
 
 /// One row for each flow at each sample: bytes sent, acknowledged and read by then.
-pub(crate) fn progress(spec: &Spec, samples: &[Sample]) -> Table {
-    let rows = || samples.iter();
-    let totals = || rows().map(|row| &row.reading);
+pub(crate) fn progress(spec: &Spec, samples: &[Sample], observed: &[ObservedFlow]) -> Table {
+    let own = samples.iter().map(|row| (row.at, spec.flows[row.flow.index()].name.as_str(), row.reading));
+    let others = observed.iter().flat_map(|flow| flow.samples.iter().map(move |row| (flow, row)));
+    let mut all: Vec<_> =
+        own.chain(others.map(|(flow, row)| (row.at, flow.summary.flow.as_str(), row.counts))).collect();
+    all.sort_by_key(|row| row.0);
+    let rows = || all.iter();
+    let totals = || rows().map(|row| &row.2);
     let columns = Columns::default()
-        .time("time_ns", rows().map(|row| row.at))
-        .text("flow", rows().map(|row| &spec.flows[row.flow.index()].name))
+        .time("time_ns", rows().map(|row| row.0))
+        .text("flow", rows().map(|row| row.1))
         .u64("sent", totals().map(|totals| totals.sent))
         .u64("acked", totals().map(|totals| totals.acked))
         .u64("received", totals().map(|totals| totals.received))

@@ -90,6 +90,12 @@ impl ProgramEnds {
         self.packets.push_back(datagram::packet(&outgoing, end.ends, end.class, self.identification));
     }
 
+    /// The sockets of a flow's open connections, each with the number of bytes that were read there.
+    pub(crate) fn open_connections(&self, flow: FlowId) -> impl Iterator<Item = (StackSocket, u64)> {
+        let own = self.ends.iter().filter(move |(key, _)| key.flow == flow);
+        own.map(|(_, (socket, end))| (*socket, end.read()))
+    }
+
     /// Keeps packets to a listening end that come before its program has opened their connection.
     pub(crate) fn keep_early(&mut self, listening: SocketAddrV4) {
         self.early.watch(listening);

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use sim::{FlowSpec, Spec};
 use units::{FlowId, Instant, NodeId};
 use workload::{
-    ClientPorts, HostEvent, HostTable, PortChoice, ProgramOutcome, Runner, RunnerSetup, Workload,
+    ClientPorts, HostEvent, HostTable, PortChoice, ProgramOutcome, ProgramProgress, Runner, RunnerSetup,
+    Workload,
 };
 
 pub(crate) use ends::ProgramEnds;
@@ -99,6 +100,12 @@ impl Programs {
     #[must_use]
     pub fn is_done(&self, is_lost: &dyn Fn(Instant) -> bool) -> bool {
         self.runners.values().all(|runner| runner.is_done(is_lost))
+    }
+
+    /// The results of the program of a flow so far.
+    #[must_use]
+    pub fn progress(&self, flow: FlowId) -> Option<ProgramProgress<'_>> {
+        self.runners.get(&flow).map(Runner::progress)
     }
 
     /// Ends the program of a flow, and gives up its open connections.

@@ -195,6 +195,11 @@ impl ConnectionEnd {
         self.streams.iter().enumerate().all(|(other, stream)| other == place || stream.is_released)
     }
 
+    /// Whether it is the first of the streams that are not released.
+    pub(super) fn is_first_open(&self, place: usize) -> bool {
+        self.streams.iter().position(|stream| !stream.is_released) == Some(place)
+    }
+
     /// The phase of a stream. One of several may be over before the connection is.
     pub(super) fn phase(&self, place: usize) -> Phase {
         let is_early = self.streams.len() > 1 && self.phase == Phase::Open && self.is_over(place);

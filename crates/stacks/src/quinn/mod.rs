@@ -219,6 +219,12 @@ impl Stack for Quinn {
         end.is_last(place).then(|| end.counters())
     }
 
+    fn counters_so_far(&self, socket: StackSocket) -> Option<Counters> {
+        let Stream { connection, place } = self.sockets[socket];
+        let end = &self.connections[connection];
+        end.is_first_open(place).then(|| end.counters())
+    }
+
     fn take_records(&mut self, socket: StackSocket) -> Vec<ObservedRecord> {
         let (connection, place) = self.at(socket);
         if connection.is_last(place) { connection.take_records() } else { Vec::new() }

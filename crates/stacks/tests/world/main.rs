@@ -10,3 +10,4 @@ mod quinn;
 mod receivers;
 mod streams;
 mod support;
+mod windows;
