@@ -129,7 +129,7 @@ def snoop_acknowledges_nothing(evidence: Evidence) -> Verdict:
 def spikes_are_the_senders_matter(evidence: Evidence) -> Verdict:
     """Claim `spikes`."""
     rows = Rows(evidence)
-    goodputs = {way: rows.of("gprs", way) for way in ("sack", "eifel", "aix", "snoop, sack", "split, sack")}
+    goodputs = {way: rows.of("spikes", way) for way in ("sack", "eifel", "aix", "snoop, sack", "split, sack")}
     told = ", ".join(f"{way} {goodput:.1f}" for way, goodput in goodputs.items())
     best = max(goodputs["eifel"], goodputs["aix"])
     return Verdict(goodputs["snoop, sack"] < best, f"kbit/s: {told}")

@@ -35,7 +35,8 @@ impl HopTimer {
 
     /// Its present length: twice as long after each expiration (RFC 6298 §5.5).
     pub(crate) fn length(&self) -> Duration {
-        let once = self.srtt.map_or(FIRST, |srtt| srtt + self.rttvar * 4).max(self.shortest);
+        let once =
+            self.srtt.map_or(FIRST, |srtt| srtt + (self.rttvar * 4).max(GRANULARITY)).max(self.shortest);
         once.doubled(self.expired).min(LONGEST.max(once))
     }
 
@@ -50,6 +51,10 @@ impl HopTimer {
 
 /// Before the first sample, as RFC 6298 §2.1: a shorter timer would expire on every slow link.
 const FIRST: Duration = Duration::from_secs(1);
+
+/// RFC 6298 §2: the granularity of the clock, below which the variation does not count. A queue that stands still has
+/// none, and a timer without a margin expires just before the answer to a copy. The tick of many hosts.
+const GRANULARITY: Duration = Duration::from_millis(10);
 
 /// RFC 6298 §2.5: a maximum of at least 60 s.
 const LONGEST: Duration = Duration::from_secs(60);

@@ -10,6 +10,8 @@
 //! What the papers leave open and decides whether the agent helps (docs/spec/proxies.md): SACK blocks of ACKs that pass
 //! while it repairs are taken out, window updates always pass, duplicate ACKs beyond those that the segments ahead of
 //! a repair can cause show that it was lost too, and the round-trip time is sampled from undisturbed segments alone.
+//! The receiver answers a copy of what it has with a duplicate ACK, which shows no loss: the agent counts the copies
+//! that are under way.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -148,6 +150,15 @@ struct Connection {
     used: Instant,
     /// Where the latest segments began that were sent again: D-SACKs of them are the agent's.
     repaired: VecDeque<Seq>,
+    /// Copies that have entered the link and may still be on it, in order.
+    copies: VecDeque<Copy>,
+}
+
+/// A segment that has entered the link again.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    ordinal: u64,
+    end: Seq,
 }
 
 /// The repair of the segment for which the receiver waits.
@@ -157,9 +168,22 @@ struct Repair {
     lost: u64,
     latest: u64,
     copies: u64,
-    /// The ordinal of the earliest copy that may have closed the gap: those before it are known to be lost. After a
-    /// timer alone that is the first one, which may only be late.
+    /// Once the gap is closed, what entered the link before this ordinal has left it, or is lost: that of the copy
+    /// that a duplicate ACK asked for. After a timer alone it is that of the first copy, which may only be late. A
+    /// repair that follows from another one keeps its ordinal, so that a sign that was none costs no more than a
+    /// window of copies.
     surest: u64,
+}
+
+/// What shows that the first segment is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    /// A duplicate ACK.
+    Duplicate,
+    /// The end of a repair, whose [`Repair::surest`] is this.
+    ClosedGap { surest: u64 },
+    /// The local timer, which may be wrong.
+    Timer,
 }
 
 impl Connection {
@@ -176,6 +200,7 @@ impl Connection {
             timer: HopTimer::new(shortest_timer),
             used: now,
             repaired: VecDeque::new(),
+            copies: VecDeque::new(),
         }
     }
 
@@ -190,17 +215,36 @@ impl Connection {
     /// Whether more duplicate ACKs have come than the segments ahead of the latest copy can cause: then segments behind
     /// it have arrived, and it has not. A link keeps the order.
     fn is_repair_lost(&self, repair: Repair) -> bool {
-        self.duplicates > repair.latest - repair.lost - repair.copies
+        self.duplicates > repair.latest - repair.lost - repair.copies + self.needless_before(repair.lost)
     }
 
-    /// Sends the first segment again; `proven`: all earlier copies are known to be lost.
-    fn resend(&mut self, now: Instant, proven: bool) -> Option<Segment> {
+    /// The number of copies on the link, before the segment with an ordinal, of what the receiver has: it answers each
+    /// with a duplicate ACK.
+    fn needless_before(&self, ordinal: u64) -> u64 {
+        let una = self.una.unwrap_or_default();
+        let is_needless = |copy: &&Copy| copy.ordinal < ordinal && copy.end.at_or_before(una);
+        self.copies.iter().filter(is_needless).count() as u64
+    }
+
+    fn add_copy(&mut self, end: Seq) {
+        if self.copies.len() == REMEMBERED {
+            self.copies.pop_front();
+        }
+        self.copies.push_back(Copy { ordinal: self.entered, end });
+    }
+
+    /// Sends the first segment again.
+    fn resend(&mut self, now: Instant, sign: Sign) -> Option<Segment> {
         let head = self.cache.head(self.una.unwrap_or_default())?;
         self.entered += 1;
         let lost = self.repair.map_or(head.ordinal, |repair| repair.lost);
         let copies = self.repair.map_or(0, |repair| repair.copies) + 1;
         let before = self.repair.map_or(head.ordinal, |repair| repair.surest);
-        let surest = if proven { self.entered } else { before };
+        let surest = match sign {
+            Sign::Duplicate => self.entered,
+            Sign::ClosedGap { surest } => surest,
+            Sign::Timer => before,
+        };
         self.repair = Some(Repair { lost, latest: self.entered, copies, surest });
         (head.at, head.ordinal, head.again) = (now, self.entered, true);
         let segment = head.segment.clone();
@@ -208,6 +252,7 @@ impl Connection {
             self.repaired.pop_front();
         }
         self.repaired.push_back(segment.seq);
+        self.add_copy(segment.seq_range().end);
         Some(segment)
     }
 
@@ -326,14 +371,15 @@ impl Snoop {
         state.max = Some(state.max.map_or(range.end, |max| max.max(range.end)));
         if let Some(known) = state.cache.get(range) {
             (known.at, known.ordinal, known.again, known.by_sender) = (now, ordinal, true, true);
+            state.add_copy(range.end);
             totals.sender_retransmissions += 1;
             let what = (range.start, segment.payload.len());
             return output.note(|| state.event(now, connection, What::SenderRetransmission, what));
         }
         // What the receiver has, and what is kept under other boundaries, is the sender's alone.
-        if state.una.is_some_and(|una| range.end.at_or_before(una)) || is_late && state.cache.overlaps(range)
-        {
-            return;
+        let is_known = state.una.is_some_and(|una| range.end.at_or_before(una));
+        if is_known || is_late && state.cache.overlaps(range) {
+            return state.add_copy(range.end);
         }
         let size = Bytes(u64::from(segment.wire_len()));
         let bytes = self.kept.1.saturating_add(size);
@@ -385,11 +431,14 @@ impl Snoop {
     fn advance(&mut self, now: Instant, connection: u32, segment: &Segment, output: &mut Output) {
         let Some(state) = self.connections.get_mut(&connection) else { return };
         let (ack, mut entered, mut disturbed) = (segment.ack, None, false);
+        // The ordinal of the latest segment that is known to have left the link.
+        let mut left = 0;
         while let Some(acked) = state.cache.take_acked(ack) {
             self.kept.0 -= 1;
             self.kept.1 = self.kept.1.saturating_sub(Bytes(u64::from(acked.segment.wire_len())));
             disturbed |= acked.again || acked.by_sender;
             entered = Some(acked.at);
+            left = if acked.again { left } else { acked.ordinal };
         }
         // Karn's rule; and what came behind a gap was acknowledged only when that was closed.
         if let Some(entered) = entered.filter(|_| !disturbed) {
@@ -399,15 +448,16 @@ impl Snoop {
         state.duplicates = 0;
         state.timer.expired = 0;
         let repair = state.repair.take();
+        state.copies.retain(|copy| copy.ordinal > left);
         match state.cache.is_empty() {
             true => state.timer.stop(),
             false => state.timer.restart(now),
         }
         // A repair that closes one gap and shows the next: what entered the link before the copy that did was lost.
-        let is_lost =
-            |head: &mut Cached| !head.by_sender && repair.is_some_and(|one| head.ordinal < one.surest);
-        if state.cache.head(ack).is_some_and(is_lost) {
-            self.repair(now, connection, What::LocalRetransmission, output);
+        if let Some(Repair { surest, .. }) = repair
+            && state.cache.head(ack).is_some_and(|head| !head.by_sender && head.ordinal < surest)
+        {
+            self.repair(now, connection, Sign::ClosedGap { surest }, output);
         }
     }
 
@@ -430,11 +480,14 @@ impl Snoop {
         state.window = segment.window;
         state.duplicates += 1;
         let wanted = match state.repair {
-            None => state.duplicates >= u64::from(self.parameters.duplicates),
+            None => {
+                let entered = state.cache.head(ack).map_or(0, |head| head.ordinal);
+                state.duplicates >= u64::from(self.parameters.duplicates) + state.needless_before(entered)
+            }
             Some(repair) => state.is_repair_lost(repair),
         };
         if wanted {
-            self.repair(now, connection, What::LocalRetransmission, output);
+            self.repair(now, connection, Sign::Duplicate, output);
         }
         // The sender must learn of a window that opens; by RFC 5681 §2 it takes such an ACK for no duplicate.
         if opens {
@@ -457,23 +510,24 @@ impl Snoop {
         state.una = first;
         state.timer.expired += 1;
         self.totals.local_timeouts += 1;
-        self.repair(now, connection, What::LocalTimeout, output);
+        self.repair(now, connection, Sign::Timer, output);
     }
 
     /// Sends again what the receiver waits for.
-    fn repair(&mut self, now: Instant, connection: u32, what: What, output: &mut Output) {
+    fn repair(&mut self, now: Instant, connection: u32, sign: Sign, output: &mut Output) {
         let Some(state) = self.connections.get_mut(&connection) else { return };
-        let Some(segment) = state.resend(now, what == What::LocalRetransmission) else { return };
+        let Some(segment) = state.resend(now, sign) else { return };
         state.timer.restart(now);
         self.totals.local_retransmissions += 1;
         let place = (segment.seq, segment.payload.len());
+        let what = if sign == Sign::Timer { What::LocalTimeout } else { What::LocalRetransmission };
         output.note(|| state.event(now, connection, what, place));
         output.actions.push(Action::Resend { connection, segment });
     }
 }
 
-/// Number of repaired segments of which a D-SACK is recognised: those of a round trip over a short link with many
-/// losses.
+/// Number of repaired segments of which a D-SACK is recognised, and of copies whose duplicate ACKs are: those of a
+/// round trip over a short link with many losses.
 const REMEMBERED: usize = 32;
 
 #[cfg(test)]

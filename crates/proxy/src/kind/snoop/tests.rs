@@ -274,3 +274,39 @@ fn a_fin_is_kept_and_data_on_an_ack_are_never_discarded() {
     bench.receive(Segment { ack: fin.seq_range().end, ..bench.ack(1) });
     assert_eq!(bench.agent.poll_timeout(), Instant::NEVER);
 }
+
+#[test]
+fn the_answer_to_a_copy_of_what_the_receiver_has_shows_no_loss() {
+    let mut bench = Bench::new(&Parameters::default());
+    bench.send(0..6);
+    bench.wait(50);
+    bench.receive(bench.ack(1));
+    bench.wait(1000);
+    assert_eq!(bench.resent(), [1], "the timer sends a copy, and the segment was only late");
+    bench.send(6..8);
+    bench.receive(bench.ack(6));
+    assert_eq!(bench.receive(bench.ack(6)), Verdict::Discard);
+    assert!(bench.resent().is_empty(), "the duplicate ACK answers the copy");
+    bench.receive(bench.ack(6));
+    assert_eq!(bench.resent(), [6], "a second one shows a loss");
+}
+
+#[test]
+fn a_sign_that_was_none_costs_no_more_than_a_window_of_copies() {
+    let mut bench = Bench::new(&Parameters::default());
+    bench.send(0..8);
+    bench.receive(bench.ack(1));
+    bench.receive(bench.ack(1));
+    assert_eq!(bench.resent(), [1], "the duplicate ACK is of a copy that the network has made");
+    for n in [3, 5, 7] {
+        bench.send(n + 5..n + 7);
+        bench.receive(bench.ack(n));
+    }
+    assert_eq!(bench.resent(), [3, 5, 7], "what entered the link before the copy");
+    // The receiver answers each copy when it arrives, between the segments before and behind it.
+    for n in [8, 10, 12] {
+        bench.receive(bench.ack(n));
+        assert_eq!(bench.receive(bench.ack(n)), Verdict::Discard);
+        assert!(bench.resent().is_empty(), "no answer to a copy shows a loss");
+    }
+}
