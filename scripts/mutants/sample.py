@@ -62,12 +62,17 @@ def draw(found: Iterable[Mutation], size: int, seed: int) -> list[Mutation]:
     """Return a sample in which no two mutants overlap, in the order of the code."""
     drawn: list[Mutation] = []
     taken: dict[str, list[Mutation]] = defaultdict(list)
-    for mutation in sorted(found, key=lambda mutation: hashlib.sha256(f"{seed} {mutation.name}".encode()).digest()):
+    for mutation in sorted(found, key=lambda mutation: rank(mutation, seed)):
         others = taken[mutation.path]
         if len(drawn) < size and all(mutation.begin >= one.end or mutation.end <= one.begin for one in others):
             others.append(mutation)
             drawn.append(mutation)
     return sorted(drawn)
+
+
+def rank(mutation: Mutation, seed: int) -> bytes:
+    """Return the key by which mutants are drawn and judged: a run that ends early has judged a smaller sample."""
+    return hashlib.sha256(f"{seed} {mutation.name}".encode()).digest()
 
 
 def known() -> dict[str, Verdict]:
@@ -119,7 +124,7 @@ def main() -> None:
     viable, programs = build(sources, dict(enumerate(drawn)))
     print(f"{len(viable)} of {len(drawn)} mutants compile", flush=True)
     verdicts, surveyed, begun = known(), survey(programs), time.monotonic()
-    for number, mutation in viable.items():
+    for number, mutation in sorted(viable.items(), key=lambda item: rank(item[1], given.seed)):
         verdict = verdicts.get(mutation.name)
         is_due = verdict is None or (given.again and not verdict.is_caught)
         if is_due and time.monotonic() - begun < given.seconds:
