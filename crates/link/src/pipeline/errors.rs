@@ -155,7 +155,7 @@ impl RandomErrors {
     }
 }
 
-/// ReorderingMode packets, by number, ascending.
+/// What happens to single packets, by number, ascending.
 #[derive(Debug)]
 struct Script(Vec<(u64, Impairment)>);
 

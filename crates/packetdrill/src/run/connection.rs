@@ -52,7 +52,7 @@ pub(super) struct TestedConnection {
     pub is_cached: bool,
 }
 
-/// TcpInfoCounters of a connection for `TCP_INFO`.
+/// Counters of a connection for `TCP_INFO`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TcpInfoCounters {
     pub segments_out: u64,

@@ -25,7 +25,7 @@ pub(super) struct KernelSettings {
     has_fq: bool,
     /// Settings that change what TCP sends and have no key in a profile, each as a message.
     pub refused: Vec<String>,
-    /// KernelSettings that were not understood, and their treatment.
+    /// Settings that were not understood, and their treatment.
     pub notes: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     // Without a black hole nothing is blocked.
     ("tcp_fastopen_blackhole_timeout_sec", Nothing),
     ("tcp_syncookies", Nothing),
-    // In no public kernel: scripts go on without.
+    // In no public kernel: scripts do without it.
     ("tcp_fastopen_cookies", Nothing),
     ("tcp_notsent_lowat", By(set_unsent_limit)),
     ("tcp_no_metrics_save", Nothing),

@@ -1,7 +1,7 @@
 //! The shell commands of a script, as far as they say how the host is set up.
 //!
-//! Nothing is executed. KernelSettings of the kernel are read off the commands that would make them; files that the
-//! commands name are read and taken the same way.
+//! Nothing is executed. Settings of the kernel are derived from the commands that would make them; files that the
+//! commands name are read and interpreted in the same way.
 
 /// A request of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ pub(in super::super) struct Receiver {
     /// Data packets that have arrived since the last acknowledgment, and when the timer runs out.
     unacknowledged: u64,
     delayed_until: Option<Instant>,
-    /// Acknowledgments that the sender may not have heard, and the greatest packet that each tells of.
+    /// Acknowledgments that the sender may not have heard, and the greatest packet that each acknowledges.
     sent: VecDeque<(Seqno, Seqno)>,
     newest: Option<Seqno>,
 }

@@ -87,7 +87,7 @@ impl Sender {
         self.rtt.on_sample(rtt);
     }
 
-    /// Marks what the vector tells of, from the newest packet downwards.
+    /// Marks the packets that the vector reports, from the newest downwards.
     fn mark(&mut self, now: Instant, acked: Seqno, told: impl Iterator<Item = Run>) -> News {
         let mut news = News::default();
         let mut place = self.sent.len();
