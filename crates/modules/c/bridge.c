@@ -653,6 +653,33 @@ static void restart(struct lasthop_connection *c, u64 idle, u64 rto)
 	tp->snd_cwnd_used = 0;
 }
 
+/* The largest flight of a round trip tells whether the window was used. */
+static void judge_use(struct tcp_sock *tp)
+{
+	const bool is_limited = tcp_packets_in_flight(tp) >= tp->snd_cwnd;
+
+	if (is_limited || !before(tp->snd_una, tp->cwnd_usage_seq) ||
+	    (!tp->is_cwnd_limited && tp->packets_out > tp->max_packets_out)) {
+		tp->is_cwnd_limited = is_limited;
+		tp->max_packets_out = tp->packets_out;
+		tp->cwnd_usage_seq = tp->snd_nxt;
+	}
+}
+
+/* Segments of new data have been sent, the last at this time of the run, and make this flight. */
+static void have_sent(struct lasthop_connection *c, u64 flight, u64 at, s64 rto)
+{
+	struct tcp_sock *tp = &c->tp;
+
+	tp->packets_out = segments_begun(c, flight);
+	tp->snd_nxt = tp->snd_una + flight;
+	c->last_sent = at + BOOTED_BEFORE;
+	tp->lsndtime = c->last_sent / (NSEC_PER_SEC / HZ);
+	tp->inet_conn.icsk_rto = max_t(u32, rto / (NSEC_PER_SEC / HZ), 1);
+	judge_use(tp);
+}
+
+/* A segment that is sent again, or the first in flight: others are reported with the event that follows them. */
 static void on_sent(struct lasthop_connection *c, const struct lasthop_event *e)
 {
 	struct tcp_sock *tp = &c->tp;
@@ -667,29 +694,17 @@ static void on_sent(struct lasthop_connection *c, const struct lasthop_event *e)
 	}
 	if (e->retransmission) {
 		tp->retrans_out++;
-	} else {
-		if (first) {
-			tp->packets_out = tp->sacked_out = tp->lost_out = tp->retrans_out = 0;
-			tp->app_limited = e->application_limited ? max(tp->delivered, 1U) : 0;
-			tcp_ca_event(sk, CA_EVENT_TX_START);
-		}
-		tp->packets_out = segments_begun(c, e->flight);
-		tp->snd_nxt = tp->snd_una + e->flight;
+		c->last_sent = lasthop_clock;
+		tp->lsndtime = tcp_jiffies32;
+		judge_use(tp);
+		return;
 	}
-	c->last_sent = lasthop_clock;
-	tp->lsndtime = tcp_jiffies32;
-	inet_csk(sk)->icsk_rto = max_t(u32, e->rto / (NSEC_PER_SEC / HZ), 1);
-	/* The largest flight of a round trip tells whether the window was used. */
-	{
-		const bool is_limited = tcp_packets_in_flight(tp) >= tp->snd_cwnd;
-
-		if (is_limited || !before(tp->snd_una, tp->cwnd_usage_seq) ||
-		    (!tp->is_cwnd_limited && tp->packets_out > tp->max_packets_out)) {
-			tp->is_cwnd_limited = is_limited;
-			tp->max_packets_out = tp->packets_out;
-			tp->cwnd_usage_seq = tp->snd_nxt;
-		}
+	if (first) {
+		tp->packets_out = tp->sacked_out = tp->lost_out = tp->retrans_out = 0;
+		tp->app_limited = e->application_limited ? max(tp->delivered, 1U) : 0;
+		tcp_ca_event(sk, CA_EVENT_TX_START);
 	}
+	have_sent(c, e->flight, e->now, e->rto);
 }
 
 /* Both windows come from outside. A window that rises in the course of a reduction is its undoing, of which the module
@@ -714,8 +729,10 @@ static void dispatch(struct lasthop_connection *c, const struct lasthop_event *e
 			c->tp.inet_conn.icsk_ca_ops->release(&c->tp.inet_conn.sk);
 		return;
 	}
+	if (e->sent_flight)
+		have_sent(c, e->sent_flight, e->sent_at, e->rto);
 	/* Some events have no time of their own, and happen at that of the last. */
-	set_clock(c, e->now ? e->now : lasthop_clock - BOOTED_BEFORE);
+	set_clock(c, e->now ? e->now : e->sent_flight ? e->sent_at : lasthop_clock - BOOTED_BEFORE);
 	if (!c->initialized && e->now)
 		initialize(c);
 	switch (e->kind) {

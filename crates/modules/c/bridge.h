@@ -5,7 +5,7 @@
 #include <linux/kernel.h>
 
 /* Changes with everything in this file, and with what a plug-in expects of its host. */
-#define LASTHOP_BRIDGE 1
+#define LASTHOP_BRIDGE 2
 
 enum lasthop_kind {
 	LASTHOP_START,
@@ -44,6 +44,10 @@ struct lasthop_event {
 	s64 newest_rtt;
 	s64 rto;
 	u64 seed;
+	/* The last of the segments sent before this event that have no event of their own: with its time, and the flight
+	 * that it makes; no flight where there is none. */
+	u64 sent_flight;
+	u64 sent_at;
 	/* Of LASTHOP_DELIVERY. */
 	u64 in_flight;
 	u64 prior_in_flight;

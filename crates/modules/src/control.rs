@@ -24,6 +24,8 @@ pub struct ModuleControl {
     answer: Answer,
     smss: Bytes,
     seed: u64,
+    /// The last of the segments of new data that were sent since the last event, and are reported with the next.
+    sent: Option<SendEvent>,
     /// Set after a mistake: the windows stay as they are until the run ends.
     failed: bool,
 }
@@ -76,10 +78,20 @@ impl ModuleControl {
         let answer =
             Answer { cwnd: 1, ssthresh: INFINITE_SSTHRESH, pacing_rate: u64::MAX, ..Answer::default() };
         let (library, mistakes) = (Arc::clone(library), Arc::clone(mistakes));
-        Self { library, mistakes, traits, connection, answer, smss: Bytes(1), seed: 0, failed: false }
+        let (smss, seed, sent, failed) = (Bytes(1), 0, None, false);
+        Self { library, mistakes, traits, connection, answer, smss, seed, sent, failed }
     }
 
     fn call(&mut self, event: &Event) {
+        if let Some(sent) = self.sent.take() {
+            let (flight, at, rto) = (sent.flight.0, sent.now.as_nanos(), signed(Some(sent.rto)));
+            self.pass(&Event { sent_flight: flight, sent_at: at, rto, ..*event });
+        } else {
+            self.pass(event);
+        }
+    }
+
+    fn pass(&mut self, event: &Event) {
         if self.failed {
             return;
         }
@@ -131,7 +143,13 @@ impl CongestionControl for ModuleControl {
         self.call(&Event { kind: Kind::Ack, ..Event::from(ack) });
     }
 
+    /// A segment of new data beside others changes what a module sees of the flight, and calls nothing: the last one is
+    /// told with the next event, as a call costs more than all that it does.
     fn on_sent(&mut self, sent: &SendEvent) {
+        if !sent.retransmission && sent.flight != sent.len {
+            self.sent = Some(*sent);
+            return;
+        }
         self.call(&Event {
             kind: Kind::Sent,
             now: sent.now.as_nanos(),

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 /// `LASTHOP_BRIDGE`: the version of this file.
-pub(crate) const BRIDGE: u32 = 1;
+pub(crate) const BRIDGE: u32 = 2;
 
 /// `ICSK_CA_PRIV_SIZE`: the bytes of an algorithm's own state.
 pub(crate) const PRIVATE: usize = 18 * 8;
@@ -74,6 +74,8 @@ pub(crate) struct Event {
     pub(crate) newest_rtt: i64,
     pub(crate) rto: i64,
     pub(crate) seed: u64,
+    pub(crate) sent_flight: u64,
+    pub(crate) sent_at: u64,
     pub(crate) in_flight: u64,
     pub(crate) prior_in_flight: u64,
     pub(crate) delivered: u64,
