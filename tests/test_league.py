@@ -43,6 +43,17 @@ def test_delays_are_those_of_the_path_in_seconds() -> None:
     assert sum(side.goodput_bps for side in outcome.sides) == pytest.approx(9.5e6, rel=0.1)
 
 
+def test_what_writes_pictures_is_looked_for_before_the_runs(
+    lasthop: Lasthop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text('import sys\nsys.modules["matplotlib.backends.backend_svg"] = None\n')
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    missing = lasthop("league", "reno", *SHORT, "--out", "league")
+    assert missing.status != 0
+    assert "matplotlib" in missing.err
+    assert not (tmp_path / "league").exists()
+
+
 def test_one_entry_more_costs_its_own_duels_alone_and_equal_leagues_have_equal_files(
     lasthop: Lasthop, tmp_path: Path
 ) -> None:

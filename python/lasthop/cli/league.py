@@ -51,8 +51,10 @@ def command(entries: tuple[str, ...], only: tuple[str, ...], seeds: int, out: Pa
             league = play(competing, on, seeds=seed_numbers, tick=line.update)
         else:
             from lasthop.judge.page import write_league
+            from lasthop.judge.pictures import load_format
             from lasthop.study.store import Store
 
+            load_format()
             with Store(out) as store:
                 league = play(competing, on, seeds=seed_numbers, store=store, tick=line.update)
             write_league(league, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -100,6 +101,16 @@ def _write_numbers(axes: Axes, cells: Sequence[Sequence[float | None]]) -> None:
             harm = None if given is None else round(given, 2) + 0.0
             text, color = ("–", GREY) if harm is None else (f"{harm:.2f}", "white" if abs(harm) > 0.6 else BLACK)
             axes.text(x, y, text, ha="center", va="center", fontsize=8, color=color)
+
+
+def load_format() -> None:
+    """Load what writes the files of pictures, which matplotlib does with the first file only.
+
+    Raises ModuleNotFoundError where it is not installed: before the runs, and not when they are over.
+    """
+    figure = plt.figure()
+    figure.savefig(BytesIO(), format="svg")
+    plt.close(figure)
 
 
 def _write(figure: Figure, file: Path) -> None:
