@@ -219,7 +219,7 @@ fn check_dccp(spec: &Spec, flow: &FlowSpec) -> Result<(), Refusal> {
                 let what =
                     format!("the workload {id} is one of reliable connections, and DCCP delivers datagrams");
                 let instead =
-                    "write constant-rate, poisson, on-off, voip or push-to-talk, or until without a workload";
+                    "write a workload of datagrams, such as constant-rate, or until without a workload";
                 return refused("workload", what, instead.to_owned());
             }
             if service.feedback {
