@@ -131,6 +131,19 @@ impl CongestionControl for ModuleControl {
         self.call(&Event { size: smss.0, cwnd: initial_window.0, seed, ..Event::default() });
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        let (cwnd, ssthresh) = (self.cwnd(), self.ssthresh());
+        self.smss = smss;
+        let size = smss.0;
+        self.call(&Event {
+            kind: Kind::Restore,
+            size,
+            cwnd: cwnd.0,
+            ssthresh: ssthresh.0,
+            ..Event::default()
+        });
+    }
+
     fn traits(&self) -> Traits {
         self.traits
     }

@@ -34,6 +34,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hosts.*.tcp.congestion.reno.every_timeout_reduces", "two timeouts of one segment"),
     ("hosts.*.tcp.congestion.window-usage", "a sender that pauses, and a slow start of many round trips"),
     ("hosts.*.tcp.keep_alive", "a connection that is idle for hours"),
+    ("hosts.*.tcp.mtu_probing", "a link whose mtu the hosts do not know, and many round trips"),
     ("hosts.*.tcp.msl", "a connection after its end"),
     ("hosts.*.tcp.paws", "a segment that is older than a whole sequence space"),
     ("hosts.*.tcp.recovery.new-reno", "several losses in one window without SACK"),

@@ -49,6 +49,7 @@ pub use record::{Cause, Decision, Kind, ModelRecord, Record, Transmit};
 pub use scoreboard::delivery_rate::{DeliveryRate, LostSegment, RateSample};
 pub use scoreboard::{Mark, Scoreboard, Sent};
 pub use send_half::SOCKET_BUFFER;
+pub use send_half::mtu_search::MtuProbing;
 pub use send_half::offload::SegmentationOffload;
 pub use send_half::pacing::{Pacing, PhasedPacing, RateBasedPacing};
 pub use state::{Change, State};

@@ -119,13 +119,15 @@ pub enum Decision {
     /// A sender of unreliable datagrams lowered its window or its rate for losses, and sends nothing again (RFC 4341
     /// §5, RFC 4342 §5).
     Congestion,
+    /// The size of segments has changed, or a probe of a larger one was lost (RFC 4821).
+    SegmentSize,
     /// The peer does not understand what the profile asks for.
     Fallback,
 }
 
 impl Decision {
     /// All of them, in the order of the enumeration.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Ack,
         Self::DuplicateAck,
         Self::Retransmit,
@@ -142,6 +144,7 @@ impl Decision {
         Self::Established,
         Self::Migrate,
         Self::Congestion,
+        Self::SegmentSize,
         Self::Fallback,
     ];
 
@@ -165,6 +168,7 @@ impl Decision {
             Self::Established => "established",
             Self::Migrate => "migrate",
             Self::Congestion => "congestion",
+            Self::SegmentSize => "segment_size",
             Self::Fallback => "fallback",
         }
     }

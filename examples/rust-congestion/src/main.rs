@@ -24,6 +24,10 @@ impl CongestionControl for Aimd {
         (self.smss, self.cwnd) = (smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.smss = smss;
+    }
+
     fn on_ack(&mut self, ack: &AckSample) {
         if self.in_slow_start() {
             self.cwnd += ack.acked.min(self.smss);

@@ -203,6 +203,10 @@ impl CongestionControl for PythonControl {
         });
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.smss = smss;
+    }
+
     fn traits(&self) -> Traits {
         self.class.traits
     }

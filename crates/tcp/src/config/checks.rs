@@ -37,6 +37,7 @@ impl Config {
         self.check_pacing()?;
         self.check_requests()?;
         self.check_offload()?;
+        self.check_mtu_probing()?;
         self.check_l4s()?;
         if self.recovery.build().traits().needs_sack && !sack {
             return Err(error(
@@ -107,6 +108,16 @@ impl Config {
                 let help =
                     "write a whole number from 1 on; without the table nothing is offloaded".to_owned();
                 Err(error(&format!("segmentation_offload.{key}"), "0 is none at all".to_owned(), help))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_mtu_probing(&self) -> Result<(), ConfigError> {
+        match self.plain.mtu_probing.and_then(|probing| probing.mistake()) {
+            Some((key, help)) => {
+                let message = "no search for an MTU ends with this value".to_owned();
+                Err(error(&format!("mtu_probing.{key}"), message, help.to_owned()))
             }
             None => Ok(()),
         }

@@ -11,6 +11,7 @@ use crate::ecn::EcnSetting;
 use crate::fast_open::FastOpenSetting;
 use crate::interdependence::Interdependence;
 use crate::options::OptionLayout;
+use crate::send_half::mtu_search::MtuProbing;
 use crate::send_half::offload::SegmentationOffload;
 use crate::send_half::pacing::Pacing;
 
@@ -21,6 +22,9 @@ pub struct Plain {
     /// The largest segment that this end sends and announces, without headers and options. 1460 bytes:
     /// Ethernet's 1500 less 40 (RFC 9293 §3.7.1). A path with a smaller MTU lowers it.
     pub mss: Bytes,
+    /// Path MTU discovery by probes (RFC 4821), for paths that carry less than their hosts know: a table, `{}` for that
+    /// of Linux after a black hole. Absent: segments have the size of the MTU that the host knows, whatever happens.
+    pub mtu_probing: Option<MtuProbing>,
     /// The first congestion window: segments, bytes, or "rfc2414" or "rfc3390", min(4·MSS, max(2·MSS, 4380
     /// bytes)). 10 segments (RFC 6928).
     pub initial_window: InitialWindow,
@@ -154,6 +158,7 @@ impl Default for Plain {
     fn default() -> Self {
         Self {
             mss: Bytes(1460),
+            mtu_probing: None,
             initial_window: InitialWindow::Size(SegmentsOrBytes::Segments(Segments(10))),
             initial_ssthresh: None,
             interdependence: None,

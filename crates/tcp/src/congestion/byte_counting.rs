@@ -114,6 +114,11 @@ impl Rule for ByteCounting {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        self.smss = smss;
+        inner.on_segment_size(smss);
+    }
+
     fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         let mut left = ack.acked;
         if inner.in_slow_start() {

@@ -92,6 +92,10 @@ impl<P: Policy> CongestionControl for Classic<P> {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn traits(&self) -> Traits {
         let Rules { governs_marks, unequal_shares, .. } = self.rules;
         Traits { governs_marks, unequal_shares, ..Traits::default() }

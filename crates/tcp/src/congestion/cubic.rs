@@ -180,6 +180,10 @@ impl CongestionControl for Cubic {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn observe(&mut self, ack: &AckSample) {
         if let Some(rtt) = ack.rtt {
             // RFC 6298 §2.3.

@@ -137,6 +137,10 @@ impl CongestionControl for CubicLinux {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn traits(&self) -> super::Traits {
         super::Traits { observes_sends: true, ..super::Traits::default() }
     }

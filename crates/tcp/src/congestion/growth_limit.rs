@@ -46,6 +46,11 @@ impl Rule for GrowthLimit {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        self.smss = smss;
+        inner.on_segment_size(smss);
+    }
+
     fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         if inner.in_slow_start() && inner.cwnd() >= self.beyond.bytes(self.smss) {
             self.passed_over += 1;

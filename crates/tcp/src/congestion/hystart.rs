@@ -139,6 +139,11 @@ impl Rule for HyStart {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        self.smss = smss;
+        inner.on_segment_size(smss);
+    }
+
     /// Before the window grows by the same ACK, as `pkts_acked` comes before `cong_avoid`.
     fn observe(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         inner.observe(ack);

@@ -146,6 +146,11 @@ impl Rule for HyStartPlusPlus {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        self.smss = smss;
+        inner.on_segment_size(smss);
+    }
+
     fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         if self.phase == Phase::Over || !inner.in_slow_start() || inner.ssthresh() != Bytes::MAX {
             self.phase = Phase::Over;

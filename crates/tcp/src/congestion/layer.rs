@@ -18,6 +18,10 @@ pub(super) trait Rule: std::fmt::Debug + Send {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        inner.on_segment_size(smss);
+    }
+
     fn observe(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         inner.observe(ack);
     }
@@ -68,6 +72,10 @@ pub(super) fn layered<R: Rule + 'static>(rule: R, over: &Over) -> Box<dyn Conges
 impl<R: Rule> CongestionControl for Layer<R> {
     fn start(&mut self, smss: Bytes, initial_window: Bytes) {
         self.rule.start(self.inner.as_mut(), smss, initial_window);
+    }
+
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.rule.on_segment_size(self.inner.as_mut(), smss);
     }
 
     fn observe(&mut self, ack: &AckSample) {

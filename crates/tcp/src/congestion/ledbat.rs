@@ -95,6 +95,10 @@ impl CongestionControl for Ledbat {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn observe(&mut self, ack: &AckSample) {
         self.delay.on_ack(ack);
     }

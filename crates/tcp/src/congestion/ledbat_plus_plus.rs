@@ -152,6 +152,10 @@ impl CongestionControl for LedbatPlusPlus {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn observe(&mut self, ack: &AckSample) {
         if let Some(rtt) = ack.rtt {
             self.rtt = rtt;

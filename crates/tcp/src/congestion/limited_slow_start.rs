@@ -38,6 +38,11 @@ impl Rule for LimitedSlowStart {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        self.smss = smss;
+        inner.on_segment_size(smss);
+    }
+
     fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         let (cwnd, most) = (inner.cwnd(), self.max_ssthresh.bytes(self.smss));
         if cwnd <= most || !inner.in_slow_start() {

@@ -81,6 +81,11 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// The connection is established: its segment size and its first window are known.
     fn start(&mut self, smss: Bytes, initial_window: Bytes);
 
+    /// The segment size has changed in the middle of the connection, to `smss` (path MTU discovery). The windows keep
+    /// their bytes; a number of segments that an algorithm remembers stays that number, as in Linux. One that does not
+    /// observe the change counts in segments of the size with which it has started.
+    fn on_segment_size(&mut self, _smss: Bytes) {}
+
     /// A number that differs from connection to connection, for random choices: an endpoint draws no random numbers.
     /// Called before [`start`](CongestionControl::start).
     fn seed(&mut self, _seed: u64) {}

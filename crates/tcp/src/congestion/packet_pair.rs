@@ -89,6 +89,11 @@ impl Rule for PacketPair {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        self.smss = smss;
+        inner.on_segment_size(smss);
+    }
+
     fn observe(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         inner.observe(ack);
         if matches!(self.mode, Mode::Done) {

@@ -113,6 +113,10 @@ impl CongestionControl for Peach {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn traits(&self) -> Traits {
         // What dummies find depends on when a flow begins.
         Traits { keeps_timer: true, sends_dummies: true, unequal_shares: true, ..Traits::default() }

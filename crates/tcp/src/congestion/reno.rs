@@ -89,6 +89,10 @@ impl CongestionControl for Reno {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn on_ack(&mut self, ack: &AckSample) {
         let Window { smss, .. } = self.window;
         if self.parameters.validate && !is_cwnd_limited(self.cwnd(), ack.flight, smss) {

@@ -20,6 +20,10 @@ impl CongestionControl for StandIn {
         self.0.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.0.on_segment_size(smss);
+    }
+
     fn traits(&self) -> Traits {
         Traits { stands_in: true, ..self.0.traits() }
     }

@@ -184,6 +184,10 @@ impl CongestionControl for Vegas {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn observe(&mut self, ack: &AckSample) {
         self.outstanding = SeqRange { start: ack.number, end: ack.nxt };
         if let Some(rtt) = ack.rtt {

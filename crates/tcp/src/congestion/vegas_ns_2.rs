@@ -167,6 +167,10 @@ impl CongestionControl for VegasNs2 {
         self.window.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.window.smss = smss;
+    }
+
     fn observe(&mut self, ack: &AckSample) {
         self.last = Some(*ack);
     }

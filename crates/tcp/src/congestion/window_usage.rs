@@ -125,6 +125,11 @@ impl Rule for WindowUsage {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        self.smss = smss;
+        inner.on_segment_size(smss);
+    }
+
     fn observe(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         self.acked += ack.acked;
         inner.observe(ack);

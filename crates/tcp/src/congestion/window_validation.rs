@@ -95,6 +95,11 @@ impl Rule for WindowValidation {
         inner.start(smss, initial_window);
     }
 
+    fn on_segment_size(&mut self, inner: &mut dyn CongestionControl, smss: Bytes) {
+        self.smss = smss;
+        inner.on_segment_size(smss);
+    }
+
     fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         if is_cwnd_limited(inner.cwnd(), ack.flight, self.smss) || !self.parameters.hold {
             inner.on_ack(ack);

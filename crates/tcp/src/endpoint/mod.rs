@@ -186,6 +186,12 @@ impl Endpoint {
         self.send.end_record();
     }
 
+    /// The host learns that the path carries segments of `mss` bytes, options included, and no larger ones.
+    pub fn handle_path_mss(&mut self, now: Instant, mss: Bytes) {
+        let options = self.agreed.clamped_mss() - self.agreed.smss;
+        self.send.on_path(now, mss.saturating_sub(options).max(Bytes(1)));
+    }
+
     /// Sets the number of retransmissions of a SYN before an open fails (`TCP_SYNCNT`).
     pub const fn set_syn_retries(&mut self, retries: u32) {
         self.send.set_syn_retries(retries);

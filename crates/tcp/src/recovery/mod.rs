@@ -235,7 +235,7 @@ impl AckEvent {
     }
 
     /// The ACK proves that a timeout was right; up to `recover` all was outstanding then.
-    const fn as_timeout(&self, recover: Seq) -> TimeoutEvent {
+    pub(crate) const fn as_timeout(&self, recover: Seq) -> TimeoutEvent {
         let Self { now, flight, pipe, cwnd, ssthresh, smss, srtt, .. } = *self;
         TimeoutEvent { now, nxt: recover, flight, pipe, cwnd, ssthresh, smss, repeated: false, srtt }
     }

@@ -142,6 +142,11 @@ impl DeliveryRate {
         self.snapshots[index] = self.snapshot(pipe);
     }
 
+    /// The segment at `index` is cut in two.
+    pub(crate) fn on_split(&mut self, index: usize) {
+        self.snapshots.insert(index + 1, self.snapshots[index]);
+    }
+
     fn snapshot(&self, in_flight: Bytes) -> Snapshot {
         let Self { delivered, delivered_at, first_sent, lost, .. } = *self;
         let application_limited = self.application_limited.is_some();

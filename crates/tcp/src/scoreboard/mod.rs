@@ -142,6 +142,34 @@ impl Scoreboard {
         }
     }
 
+    /// Cuts every segment that is not SACKed into segments of `len` bytes at most.
+    pub(crate) fn split_all(&mut self, len: Bytes) {
+        let mut index = 0;
+        while index < self.sent.len() {
+            index = self.split(index, len);
+        }
+    }
+
+    /// Cuts the segment at `index` into segments of `len` bytes at most, unless it is SACKed; returns the index after
+    /// the last of them.
+    pub(crate) fn split(&mut self, index: usize, len: Bytes) -> usize {
+        let len = u32::try_from(len.0).unwrap_or(u32::MAX);
+        let mut next = index + 1;
+        while let Some(last) = self.sent.get_mut(next - 1).filter(|last| last.is_longer(len)) {
+            let mut rest = last.clone();
+            rest.take_front(len);
+            last.range.end = rest.range.start;
+            last.payload = last.payload.slice(0, len);
+            last.fin = false;
+            self.sent.insert(next, rest);
+            if let Some(rate) = &mut self.delivery_rate {
+                rate.on_split(next - 1);
+            }
+            next += 1;
+        }
+        next
+    }
+
     /// Deliveries are unusual until all that is outstanding now is acknowledged.
     fn become_unusual(&mut self) {
         self.unusual_until = self.sent.back().map(|last| last.range.end);

@@ -37,6 +37,23 @@ impl PlainScoreboard {
         sent.mark = Mark::InFlight;
     }
 
+    pub(super) fn split(&mut self, index: usize, len: u32) {
+        let mut rest = self.sent[index].clone();
+        if rest.syn || rest.sacked {
+            return;
+        }
+        let mut pieces = Vec::new();
+        while rest.payload.len() > len {
+            let mut piece = rest.clone();
+            rest.take_front(len);
+            (piece.payload, piece.range.end, piece.fin) =
+                (piece.payload.slice(0, len), rest.range.start, false);
+            pieces.push(piece);
+        }
+        pieces.push(rest);
+        self.sent.splice(index..=index, pieces);
+    }
+
     pub(super) fn acknowledge(&mut self, ack: Seq) -> Acked {
         let mut acked = Acked::default();
         let mut ambiguous = false;

@@ -94,6 +94,11 @@ impl Sent {
         Bytes(u64::from(self.payload.len()))
     }
 
+    /// Whether it has more than `len` bytes, and may be cut.
+    pub(super) fn is_longer(&self, len: u32) -> bool {
+        self.payload.len() > len && !self.syn && !self.sacked
+    }
+
     /// Its contribution to the pipe. SACKed or lost data are not in the network twice.
     #[inline]
     pub(super) fn share(&self) -> PipeShare {

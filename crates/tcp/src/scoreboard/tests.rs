@@ -20,6 +20,7 @@ enum Step {
     ForgetSacks,
     BlameFirst,
     ForgetFirstCopy(usize),
+    Split { index: usize, len: u32 },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -34,6 +35,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::ForgetSacks),
         1 => Just(Step::BlameFirst),
         1 => any::<usize>().prop_map(Step::ForgetFirstCopy),
+        1 => (any::<usize>(), 1..700u32).prop_map(|(index, len)| Step::Split { index, len }),
     ]
 }
 
@@ -106,7 +108,11 @@ impl Sender {
                 board.forget_first_copy(index % len);
                 plain.forget_first_copy(index % len);
             }
-            Step::Retransmit(_) | Step::MarkLost(_) | Step::ForgetFirstCopy(_) => {}
+            Step::Split { index, len: most } if len > 0 => {
+                board.split(index % len, Bytes(u64::from(most)));
+                plain.split(index % len, most);
+            }
+            Step::Retransmit(_) | Step::MarkLost(_) | Step::ForgetFirstCopy(_) | Step::Split { .. } => {}
         }
     }
 

@@ -51,6 +51,9 @@ impl SendHalf {
         self.stream.on_acked(ack.acked.bytes);
         ack.rtt = self.take_sample(ack);
         self.rto.on_new_ack(ack.number, ack.rtt.is_some());
+        if self.mtu.on_acked(ack.number) {
+            self.on_mtu_probe_arrived(ack.now);
+        }
         if self.has_nothing_left() {
             self.stop_probing(timers);
         }

@@ -4,6 +4,7 @@ use units::{Bytes, Instant, Seq, SeqRange};
 use wire::{AckRate, AckScheme, Flags, Payload};
 
 use super::SendHalf;
+use super::mtu_search::Verdict;
 use super::offload::{Moment, SegmentationOffload};
 use super::pacing::PacedSender;
 use super::stream::SegmentLen;
@@ -53,6 +54,13 @@ impl SendHalf {
         let mut room = self.room(allowed);
         if room.new.is_none() && self.buffer_is_full() && self.grow_full_buffer(&room) {
             room = self.room(allowed);
+        }
+        if self.mtu.is_on() {
+            match self.judge_mtu_probe(now, allowed) {
+                Verdict::No => {}
+                Verdict::Waits => return None,
+                Verdict::Probes(len) => return Some(self.send_mtu_probe(now, len, allowed, timers)),
+            }
         }
         match self.next(now, allowed, &room, timers) {
             Next::Retransmit { index, cause } => {
@@ -165,7 +173,7 @@ impl SendHalf {
 
     /// The unsent data up to the end of the record.
     #[inline]
-    fn record_left(&self) -> Bytes {
+    pub(super) fn record_left(&self) -> Bytes {
         if self.records_end.is_empty() { Bytes::MAX } else { self.record_left_of_some() }
     }
 
@@ -208,7 +216,13 @@ impl SendHalf {
 
     /// Sends `len` bytes of new data, with the FIN if they are the last.
     #[inline]
-    fn send_new(&mut self, now: Instant, len: Bytes, allowed: Allowed, timers: &mut Timers) -> Departure {
+    pub(super) fn send_new(
+        &mut self,
+        now: Instant,
+        len: Bytes,
+        allowed: Allowed,
+        timers: &mut Timers,
+    ) -> Departure {
         let payload = self.stream.take(SegmentLen::of(len));
         let fin = allowed.fin && self.stream.ends_here() && self.peer_room() > len;
         let kind = if fin { Kind::Fin } else { Kind::Data };
@@ -265,6 +279,10 @@ impl SendHalf {
         allowed: Allowed,
         timers: &mut Timers,
     ) -> Departure {
+        if self.mtu.is_on() {
+            self.mtu.abandon();
+            self.board.split(index, self.smss);
+        }
         let sent = self.board.get(index).expect("a policy names a segment on the board");
         let (range, payload, fin) = (sent.range, sent.payload.clone(), sent.fin);
         let earlier_copies = sent.transmissions;

@@ -88,7 +88,11 @@ impl SendHalf {
         if polls {
             self.await_due_ack(judged);
         }
+        let undisturbed = self.is_open();
         let mut actions = self.recovery.on_ack(judged, &mut self.board);
+        if undisturbed {
+            actions = self.without_lost_mtu_probe(actions, judged);
+        }
         if let WindowAction::Grow { acked } = &mut actions.window {
             // RFC 3168 §6.1.2: an ACK that echoes a mark opens no window; nor does the marked part of an ACK that
             // counts marks.

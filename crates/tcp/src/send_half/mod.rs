@@ -9,6 +9,8 @@ mod acknowledgment;
 mod departure;
 mod duplicate_acks;
 mod judge;
+mod mtu_probe;
+pub mod mtu_search;
 pub mod offload;
 pub mod pacing;
 mod partial;
@@ -43,6 +45,7 @@ use crate::scoreboard::Scoreboard;
 use crate::timers::{Timer, Timers};
 use crate::{Config, Decision, ModelRecord, Record};
 use duplicate_acks::DuplicateAcks;
+use mtu_search::MtuSearch;
 use offload::Bursts;
 use pacing::Pacer;
 use peer_window::PeerWindow;
@@ -70,6 +73,8 @@ pub(crate) struct SendHalf {
     overrun: Bytes,
     /// SMSS: the largest payload of a segment.
     smss: Bytes,
+    /// The search for the largest segment that the path carries.
+    mtu: MtuSearch,
     board: Scoreboard,
     stream: SendStream,
     congestion: Box<dyn CongestionControl>,
@@ -119,6 +124,7 @@ impl SendHalf {
             peer_window: PeerWindow::default(),
             overrun: plain.overrun,
             smss: plain.mss,
+            mtu: MtuSearch::new(plain.mtu_probing),
             board: Scoreboard::with_delivery_rate(congestion_traits.observes_deliveries),
             stream: SendStream::new(config.send_buffer.build(), plain.mss, plain.nagle),
             congestion_traits,

@@ -10,7 +10,7 @@ use super::polls::Polls;
 use super::stream::SegmentLen;
 use super::tail_loss_probe::TailLossProbe;
 use super::{Acknowledgment, SendHalf};
-use crate::options::Agreed;
+use crate::options::{Agreed, DEFAULT_MSS};
 use crate::recovery::Recovery;
 use crate::rto::Estimate;
 use crate::scoreboard::{Mark, New};
@@ -69,6 +69,8 @@ impl SendHalf {
     /// Takes over window and segment size of the peer's SYN.
     pub(crate) fn take_syn(&mut self, segment: &Segment, agreed: &Agreed) {
         self.smss = agreed.smss;
+        let peer = Bytes(u64::from(segment.options.mss.unwrap_or(DEFAULT_MSS)));
+        self.mtu.on_syn(peer.saturating_sub(agreed.clamped_mss() - agreed.smss), agreed.smss);
         self.stream.clamp_mss(agreed.clamped_mss());
         // A window field on a SYN is never scaled (RFC 7323 §2.2).
         let window = Bytes(u64::from(segment.window));
@@ -92,6 +94,7 @@ impl SendHalf {
         self.acknowledge(&mut ack);
         self.una = ack.number();
         self.stream.on_acked(ack.acked.bytes);
+        self.mtu.on_opened();
         self.rto.on_answer();
         if self.take_sample(&ack).is_some() {
             self.rto.end_backoff();
@@ -193,7 +196,8 @@ impl SendHalf {
     /// The handshake is done at this end: the windows start. `synchronised`: the peer has acknowledged our SYN.
     pub(crate) fn start(&mut self, now: Instant, synchronised: bool) {
         self.synchronised = synchronised;
-        let smss = self.smss;
+        let smss = self.mtu.begin(now);
+        self.smss = smss;
         let initial = self.config.plain.initial_window.bytes(smss);
         // RFC 5681 §3.1: after a lost SYN the first window is one segment.
         let syn_lost = self.rto.timeouts() > 0;

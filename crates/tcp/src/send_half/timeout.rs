@@ -43,6 +43,9 @@ impl SendHalf {
         if self.rto.expirations() >= retries || self.user_timeout.is_over(now, first_sent) {
             return TimeoutOutcome::GivesUp;
         }
+        if !is_syn && self.mtu.on_timeout(now, self.rto.expirations() > 0) {
+            self.on_black_hole(now);
+        }
         self.rto.on_timeout(self.nxt);
         self.tail_probe.end();
         if is_syn {
@@ -102,7 +105,11 @@ impl SendHalf {
         }
         self.deadline_met = Some(now);
         let present = self.present(now, sack);
-        let actions = self.recovery.on_deadline(&present, &mut self.board);
+        let undisturbed = self.is_open();
+        let mut actions = self.recovery.on_deadline(&present, &mut self.board);
+        if undisturbed {
+            actions = self.without_lost_mtu_probe(actions, &present);
+        }
         self.perform(actions, &present, timers)
     }
 

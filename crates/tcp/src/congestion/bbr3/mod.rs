@@ -274,6 +274,10 @@ impl CongestionControl for Bbr3 {
         self.init_pacing_rate(NOMINAL_RTT);
     }
 
+    fn on_segment_size(&mut self, smss: Bytes) {
+        self.smss = smss;
+    }
+
     fn seed(&mut self, seed: u64) {
         self.draws = Draws::of(seed);
     }
