@@ -25,6 +25,20 @@ pub(super) struct SentSegment {
     pub segment: Segment,
 }
 
+/// Removes the next segment alone. Whether a segment carries PSH that does not end the data of its event depends on
+/// where Linux divides them, and is not modelled: either is right.
+pub(super) fn take_one(
+    outgoing: &mut VecDeque<SentSegment>,
+    expected: &Packet,
+    notation: Notation,
+) -> Option<(Instant, Packet)> {
+    let first = outgoing.pop_front()?;
+    let mut packet = outbound(&first.segment, notation);
+    let continues = outgoing.front().is_some_and(|next| next.send == first.send);
+    packet.flags.psh |= expected.flags.psh && continues;
+    Some((first.at, packet))
+}
+
 /// Removes the next segment, joined with the following ones of the same event, as far as the expected one goes.
 pub(super) fn take(
     outgoing: &mut VecDeque<SentSegment>,

@@ -19,7 +19,8 @@ impl ScriptRun {
             self.retry_blocked()?;
         }
         let notation = self.notation_for(packet);
-        let Some((at, came)) = compare::take(&mut self.host.outgoing, packet, notation) else {
+        let take = if self.strict_segments { compare::take_one } else { compare::take };
+        let Some((at, came)) = take(&mut self.host.outgoing, packet, notation) else {
             return Ok(());
         };
         let earliest = self.earliest(event, due);

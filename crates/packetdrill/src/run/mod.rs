@@ -144,6 +144,8 @@ struct ScriptRun {
     header_len: Bytes,
     /// Payload of the segments of which larger arrivals consist (`--mss`); by default the peer's segment size.
     gso_size: Option<Bytes>,
+    /// Segments are compared one by one, as the device cuts none (`--strict_segments`).
+    strict_segments: bool,
     /// A call that blocks.
     blocked: Option<Blocked>,
 }
@@ -183,6 +185,7 @@ impl ScriptRun {
             epolls: BTreeMap::new(),
             header_len: HEADERS_OF_IPV4,
             gso_size: None,
+            strict_segments: false,
             blocked: None,
         }
     }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use units::{Bytes, Duration};
 
-use super::shell::Request;
+use super::shell::{Request, Route};
 use super::{HEADERS_OF_IPV6, Refusal, ScriptRun, fast_open, shell};
 use crate::script::{Script, ScriptOption};
 
@@ -22,6 +22,7 @@ impl ScriptRun {
             match option.name.as_str() {
                 "tolerance_usecs" => self.tolerance = micros()?,
                 "tcp_ts_tick_usecs" => self.clocks.tick = Some(micros()?).filter(|tick| !tick.is_zero()),
+                "strict_segments" => self.strict_segments = true,
                 "mss" => self.gso_size = Some(segment_size(option)?),
                 "ip_version" if option.value == "ipv6" => self.use_ipv6(),
                 "local_ip" => match address()? {
@@ -44,6 +45,21 @@ impl ScriptRun {
         self.settings.profile["mss"] = serde_json::json!("1440 bytes");
     }
 
+    /// The route to the peer changes: for the connections that there are, and for those to come. One size stands for
+    /// the segments that the host sends and for those that it announces.
+    fn take_route(&mut self, route: Route) {
+        let mtu = route.mtu.map_or(DEVICE_MTU, Bytes).saturating_sub(self.header_len);
+        let mss = mtu.min(route.advmss.map_or(Bytes::MAX, Bytes)).max(Bytes(1));
+        self.settings.profile["mss"] = serde_json::json!(format!("{} bytes", mss.0));
+        if let Some(segments) = route.initcwnd {
+            self.settings.profile["initial_window"] = serde_json::json!(format!("{segments} segments"));
+        }
+        let now = self.host.now;
+        for connection in &mut self.host.connections {
+            connection.endpoint.handle_path_mss(now, mss);
+        }
+    }
+
     /// Does what the shell commands of a line ask for.
     pub(super) fn set_up(
         &mut self,
@@ -61,6 +77,7 @@ impl ScriptRun {
                     Some(commands) => self.set_up(line, &commands, &|_| None)?,
                     None => self.settings.notes.push(format!("{file} is not there and is left out")),
                 },
+                Request::Route(route) => self.take_route(route),
                 Request::Unmodelled(command) => {
                     self.settings.refused.push(format!("what \"{command}\" sets up is not modelled"));
                 }
@@ -78,6 +95,9 @@ impl ScriptRun {
         }
     }
 }
+
+/// The MTU of the device, where the route has none.
+const DEVICE_MTU: Bytes = Bytes(1500);
 
 fn segment_size(option: &ScriptOption) -> Result<Bytes, Refusal> {
     option.value.parse().map(Bytes).map_err(|_| Refusal {

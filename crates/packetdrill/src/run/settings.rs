@@ -23,6 +23,9 @@ pub(super) struct KernelSettings {
     pacing: Map<String, Value>,
     /// Whether the device has the queue discipline `fq`.
     has_fq: bool,
+    /// The settings of the search for the path's MTU (`tcp_base_mss` and others), and whether there is one.
+    mtu_search: Map<String, Value>,
+    has_mtu_search: bool,
     /// Settings that change what TCP sends and have no key in a profile, each as a message.
     pub refused: Vec<String>,
     /// Settings that were not understood, and their treatment.
@@ -76,7 +79,12 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_fastopen_cookies", Nothing),
     ("tcp_notsent_lowat", By(set_unsent_limit)),
     ("tcp_no_metrics_save", Nothing),
-    ("tcp_mtu_probing", As(&["0"])),
+    ("tcp_mtu_probing", By(set_mtu_probing)),
+    ("tcp_base_mss", By(|settings, value| set_mtu_search(settings, "base_mss", value, "bytes"))),
+    ("tcp_mtu_probe_floor", By(|settings, value| set_mtu_search(settings, "floor", value, "bytes"))),
+    ("tcp_probe_threshold", By(|settings, value| set_mtu_search(settings, "threshold", value, "bytes"))),
+    ("tcp_probe_interval", By(|settings, value| set_mtu_search(settings, "interval", value, "s"))),
+    ("tcp_retries1", By(|settings, value| set_mtu_search(settings, "retries", value, ""))),
     ("tcp_shrink_window", As(&["0"])),
     ("tcp_max_reordering", As(&["300"])),
     ("tcp_comp_sack_nr", As(&["44"])),
@@ -94,7 +102,6 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_max_tw_buckets", Nothing),
     ("tcp_mem", Nothing),
     ("tcp_orphan_retries", Nothing),
-    ("tcp_retries1", Nothing),
     ("tcp_tw_reuse", Nothing),
     ("tcp_pacing_ss_ratio", By(|settings, value| set_ratio(settings, "slow_start", value))),
     ("tcp_pacing_ca_ratio", By(|settings, value| set_ratio(settings, "avoidance", value))),
@@ -117,6 +124,8 @@ impl KernelSettings {
             unsent_limit: Bytes::MAX,
             pacing: Map::new(),
             has_fq: false,
+            mtu_search: Map::new(),
+            has_mtu_search: false,
             refused: Vec::new(),
             notes: Vec::new(),
         }
@@ -150,6 +159,12 @@ impl KernelSettings {
         if self.has_fq {
             self.pace();
         }
+    }
+
+    /// A search for the path's MTU has its settings in one table, which is absent where there is none.
+    fn write_mtu_search(&mut self) {
+        let search = Value::Object(self.mtu_search.clone());
+        self.profile["mtu_probing"] = if self.has_mtu_search { search } else { Value::Null };
     }
 
     /// A setting of Linux' TCP that has no key would change what the script expects; others are about the machine.
@@ -278,6 +293,28 @@ fn set_send_buffer(settings: &mut KernelSettings, value: &str) {
     }
 }
 
+fn set_mtu_probing(settings: &mut KernelSettings, value: &str) {
+    settings.has_mtu_search = value != "0";
+    match value {
+        "0" => {}
+        "1" => drop(settings.mtu_search.insert("when".to_owned(), json!("black-hole"))),
+        "2" => drop(settings.mtu_search.insert("when".to_owned(), json!("always"))),
+        _ => return settings.leave_out("tcp_mtu_probing", value),
+    }
+    settings.write_mtu_search();
+}
+
+fn set_mtu_search(settings: &mut KernelSettings, key: &str, value: &str, unit: &str) {
+    match value.parse::<u32>() {
+        Ok(number) if unit.is_empty() => drop(settings.mtu_search.insert(key.to_owned(), json!(number))),
+        Ok(number) => drop(settings.mtu_search.insert(key.to_owned(), json!(format!("{number} {unit}")))),
+        Err(_) => return settings.leave_out(&format!("the {key} of a search for the MTU"), value),
+    }
+    if settings.has_mtu_search {
+        settings.write_mtu_search();
+    }
+}
+
 fn set_fast_open(settings: &mut KernelSettings, value: &str) {
     let bits = match value.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
@@ -388,6 +425,18 @@ mod tests {
         let window = after(grows, "net.ipv4.tcp_rmem", "4096 540000 15728640").profile["window"].take();
         let expected = json!({ "right-sizing": { "initial": "540000 bytes", "greatest": "15728640 bytes" } });
         assert_eq!(window, expected);
+    }
+
+    #[test]
+    fn a_search_for_the_mtu_has_its_settings_wherever_they_stand() {
+        let mut set = after(json!({}), "net.ipv4.tcp_base_mss", "512");
+        assert_eq!(set.profile.get("mtu_probing"), None);
+        set.set("net.ipv4.tcp_mtu_probing", "2");
+        set.set("net.ipv4.tcp_retries1", "5");
+        let expected = json!({ "when": "always", "base_mss": "512 bytes", "retries": 5 });
+        assert_eq!(set.profile["mtu_probing"], expected);
+        set.set("net.ipv4.tcp_mtu_probing", "0");
+        assert_eq!(set.profile["mtu_probing"], Value::Null);
     }
 
     #[test]

@@ -16,10 +16,23 @@ pub(super) enum Request {
     Paces,
     /// The host forgets what it has learned of its peers.
     ForgetsPeers,
+    /// The route to the peer has these properties, all others their defaults.
+    Route(Route),
     /// A command that changes the path or the queue of the device.
     Unmodelled(String),
     /// A command that is not understood.
     Unknown(String),
+}
+
+/// Properties of the route to the peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Route {
+    /// The largest packet.
+    pub mtu: Option<u64>,
+    /// The segment size that the host announces.
+    pub advmss: Option<u64>,
+    /// The first congestion window, in segments.
+    pub initcwnd: Option<u64>,
 }
 
 /// The requests of the commands, in order, without requests that set up a machine and not its TCP.
@@ -46,8 +59,9 @@ fn request(command: &str) -> Vec<Request> {
     let mut words: Vec<&str> = all.iter().map(String::as_str).collect();
     words.retain(|word| !matches!(*word, "2>" | "1" | "2>1" | ">/dev/null" | "2>/dev/null"));
     match words.as_slice() {
-        ["ip", "-6" | "-4", "route", ..] | ["ip", "route", ..] => {
-            vec![Request::Unmodelled(command.trim().to_owned())]
+        ["ip", "-6" | "-4", "route", rest @ ..] | ["ip", "route", rest @ ..] => {
+            let unmodelled = || Request::Unmodelled(command.trim().to_owned());
+            vec![route(rest).map_or_else(unmodelled, Request::Route)]
         }
         ["ip", "tcp_metrics", "flush", ..] => vec![Request::ForgetsPeers],
         []
@@ -71,6 +85,25 @@ fn request(command: &str) -> Vec<Request> {
         [one] if one.parse::<u32>().is_ok() || one.starts_with('/') => Vec::new(),
         _ => vec![Request::Unknown(command.trim().to_owned())],
     }
+}
+
+/// `change PEER via ROUTER dev DEVICE` and the properties of the route; `lock` says that path MTU discovery leaves the
+/// MTU alone, which it does anyway.
+fn route(words: &[&str]) -> Option<Route> {
+    let ["change" | "replace" | "add", _peer, rest @ ..] = words else { return None };
+    let mut route = Route::default();
+    let mut words = rest.iter().filter(|word| **word != "lock");
+    while let Some(word) = words.next() {
+        let value = *words.next()?;
+        match *word {
+            "via" | "dev" => {}
+            "mtu" => route.mtu = Some(value.parse().ok()?),
+            "advmss" => route.advmss = Some(value.parse().ok()?),
+            "initcwnd" => route.initcwnd = Some(value.parse().ok()?),
+            _ => return None,
+        }
+    }
+    Some(route)
 }
 
 /// `net.ipv4.tcp_sack=1`, the same with slashes for points, and `value > 1` left out.
@@ -165,6 +198,15 @@ mod tests {
             setting("tcp_cubic.hystart_detect", "3"),
         ];
         assert_eq!(requests(text), expected);
+    }
+
+    #[test]
+    fn a_route_has_an_mtu_and_a_first_window() {
+        let text = "ip route change 192.0.2.1 via 192.168.0.2 dev tun0 advmss 600 mtu lock 640 initcwnd 11";
+        let expected = Route { mtu: Some(640), advmss: Some(600), initcwnd: Some(11) };
+        assert_eq!(requests(text), [Request::Route(expected)]);
+        let unmodelled = "ip route change 192.0.2.1 dev tun0 rto_min 5ms";
+        assert_eq!(requests(unmodelled), [Request::Unmodelled(unmodelled.to_owned())]);
     }
 
     #[test]
