@@ -125,3 +125,10 @@ def test_packets_of_every_connection_are_counted_from_its_own_first(lasthop: Las
     numbers = [int(found) for found in re.findall(r"packet (\d+)\)", told)]
     assert numbers
     assert max(numbers) < 1_000_000
+
+
+def test_a_black_hole_is_told_with_the_sizes_of_segments(tmp_path: Path) -> None:
+    told = only(explain(recorded("mtu-black-hole", tmp_path)))
+    hole, search = (event for event in told.events if event.kind == "segment_size")
+    assert hole.text == "segments of 1 448 bytes vanish: a black hole; segments of 1 024 bytes"
+    assert "1 228 bytes arrive" in search.text

@@ -90,6 +90,7 @@ fn spec(config: Value, mtu: u64, seconds: u64) -> Spec {
             down,
             up,
             mtu: Bytes(mtu),
+            mtu_known: true,
         }],
         flows: vec![flow],
         record: RecordSpec::default(),

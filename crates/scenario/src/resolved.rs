@@ -137,6 +137,9 @@ pub struct Link {
     pub between: [String; 2],
     /// Maximum size of a packet, IP header included.
     pub mtu: Bytes,
+    /// Whether the hosts know it.
+    #[serde(default = "known", skip_serializing_if = "is_known")]
+    pub mtu_known: bool,
     /// From the first node to the second.
     pub down: link::Config,
     /// From the second node to the first.
@@ -275,6 +278,15 @@ impl Resolved {
     pub fn with_seed(&self, seed: u64) -> Self {
         Self { seed, ..self.clone() }
     }
+}
+
+const fn known() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_known(known: &bool) -> bool {
+    *known
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]

@@ -29,7 +29,8 @@ impl Resolved {
             let [first, second] = &link.between;
             let ends = [self.place(&places, first)?, self.place(&places, second)?];
             let (down, up) = (link.down.clone(), link.up.clone());
-            Ok(LinkSpec { name: link.name.clone(), ends, down, up, mtu: link.mtu })
+            let (mtu, mtu_known) = (link.mtu, link.mtu_known);
+            Ok(LinkSpec { name: link.name.clone(), ends, down, up, mtu, mtu_known })
         });
         let tcps = self.tcps()?;
         Ok(Spec {

@@ -113,6 +113,7 @@ fn spec(flows: usize) -> Spec {
         down: direction.clone(),
         up: direction,
         mtu: Bytes(1500),
+        mtu_known: true,
     };
     Spec {
         cells: Vec::new(),

@@ -117,7 +117,14 @@ fn host(number: usize) -> NodeSpec {
 
 fn link(name: String, ends: [usize; 2], direction: &serde_json::Value) -> LinkSpec {
     let direction: link::Config = serde_json::from_value(direction.clone()).expect("a link");
-    LinkSpec { name, ends: ends.map(NodeId::new), down: direction.clone(), up: direction, mtu: Bytes(1500) }
+    LinkSpec {
+        name,
+        ends: ends.map(NodeId::new),
+        down: direction.clone(),
+        up: direction,
+        mtu: Bytes(1500),
+        mtu_known: true,
+    }
 }
 
 fn tcp(profile: serde_json::Value) -> Arc<tcp::Config> {

@@ -212,7 +212,14 @@ fn host(number: usize) -> NodeSpec {
 
 fn link(name: String, ends: [usize; 2], down: &Value, up: &Value) -> LinkSpec {
     let direction = |config: &Value| serde_json::from_value(config.clone()).expect("a link");
-    LinkSpec { name, ends: ends.map(NodeId::new), down: direction(down), up: direction(up), mtu: Bytes(1500) }
+    LinkSpec {
+        name,
+        ends: ends.map(NodeId::new),
+        down: direction(down),
+        up: direction(up),
+        mtu: Bytes(1500),
+        mtu_known: true,
+    }
 }
 
 fn tcp(profile: Value) -> Arc<tcp::Config> {

@@ -51,6 +51,7 @@ fn spec() -> Result<Spec, Box<dyn std::error::Error>> {
             down: serde_json::from_value(down)?,
             up: serde_json::from_value(up)?,
             mtu: Bytes(296),
+            mtu_known: true,
         }],
         flows: vec![FlowSpec {
             name: "download".to_owned(),

@@ -74,7 +74,20 @@ pub struct LinkSpec {
     pub up: link::Config,
     /// The largest packet, IP header included, that either direction takes.
     pub mtu: Bytes,
+    /// Whether the hosts know it, by ICMP or otherwise. If not, they take it for Ethernet's.
+    pub mtu_known: bool,
 }
+
+impl LinkSpec {
+    /// The MTU that hosts take it to have.
+    #[must_use]
+    pub fn believed_mtu(&self) -> Bytes {
+        if self.mtu_known { self.mtu } else { ETHERNET_MTU }
+    }
+}
+
+/// RFC 894.
+const ETHERNET_MTU: Bytes = Bytes(1500);
 
 /// A shared channel: in its users' links it takes the place of the direction from the first end to the second, whose
 /// own configuration then has no meaning.

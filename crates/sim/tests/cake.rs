@@ -25,7 +25,14 @@ fn link(name: &str, ends: [usize; 2], down: serde_json::Value) -> LinkSpec {
     let direction = |value| serde_json::from_value::<link::Config>(value).expect("a link");
     let up = json!({ "rate": "100 Mbit/s", "propagation": "5 ms" });
     let ends = ends.map(NodeId::new);
-    LinkSpec { name: name.to_owned(), ends, down: direction(down), up: direction(up), mtu: Bytes(1500) }
+    LinkSpec {
+        name: name.to_owned(),
+        ends,
+        down: direction(down),
+        up: direction(up),
+        mtu: Bytes(1500),
+        mtu_known: true,
+    }
 }
 
 const END: Duration = Duration::from_secs(30);

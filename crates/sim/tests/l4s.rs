@@ -72,6 +72,7 @@ fn spec(profiles: &[&str], millis: u64, dualpi2: &Value) -> Spec {
             down: direction(dualpi2),
             up: direction(json!({})),
             mtu: Bytes(1500),
+            mtu_known: true,
         }],
         cells: Vec::new(),
         proxies: Vec::new(),

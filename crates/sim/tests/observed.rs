@@ -33,6 +33,7 @@ fn spec(events: serde_json::Value) -> Spec {
             down,
             up,
             mtu: Bytes(1500),
+            mtu_known: true,
         }],
         flows: Vec::new(),
         record: RecordSpec {

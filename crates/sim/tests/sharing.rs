@@ -141,6 +141,7 @@ fn spec(queue: &Value, profile: &str, seed: u64) -> Spec {
             down: direction(queue),
             up: direction(&json!("tail-drop")),
             mtu: Bytes(1500),
+            mtu_known: true,
         }],
         flows: (0..FLOWS).map(flow).collect(),
         record: RecordSpec {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sim::{FlowSpec, Spec};
+use sim::{FlowSpec, LinkSpec, Spec};
 use units::{Bytes, FlowId, NodeId, Side, Streams};
 use workload::{Amount, Ends, Transport as Carrier, Workload};
 
@@ -324,7 +324,7 @@ fn add_end(host: &mut Host, spec: &Spec, flow: &FlowSpec, id: FlowId, side: Side
 /// The largest packet that every link at the node takes.
 fn mtu(spec: &Spec, node: NodeId) -> Bytes {
     let links = spec.links.iter().filter(|link| link.ends.contains(&node));
-    links.map(|link| link.mtu).min().unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET)
+    links.map(LinkSpec::believed_mtu).min().unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET)
 }
 
 /// RFC 9000 §14: a datagram of 1200 bytes, with the headers of IPv4 and UDP.

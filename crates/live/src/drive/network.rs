@@ -154,7 +154,8 @@ const NO_FLOWS: &str =
 
 /// Returns the largest packet that every one of the links accepts, in bytes.
 pub(crate) fn smallest_mtu<'a>(links: impl IntoIterator<Item = &'a LinkSpec>) -> u32 {
-    let smallest = links.into_iter().map(|link| link.mtu).min().unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET);
+    let smallest =
+        links.into_iter().map(LinkSpec::believed_mtu).min().unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET);
     u32::try_from(smallest.0).expect("no larger than 65535")
 }
 

@@ -94,6 +94,7 @@ pub(crate) fn pair(down: Config, flows: Vec<FlowSpec>) -> Spec {
             down,
             up,
             mtu: Bytes(1500),
+            mtu_known: true,
         }],
         flows,
         record: RecordSpec {

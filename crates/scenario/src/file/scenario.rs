@@ -158,6 +158,9 @@ pub struct Link {
     pub preset: Option<String>,
     /// Maximum size of a packet, IP header included. Default: 1500 bytes, as on Ethernet (RFC 894).
     pub mtu: Option<Bytes>,
+    /// Whether the hosts know the link's `mtu`. If not, its ICMP messages are lost: TCP sends packets of 1500 bytes,
+    /// and the link drops longer ones than its `mtu` without a word, a black hole (RFC 2923). Default: true.
+    pub mtu_known: Option<bool>,
     /// The direction from the first node to the second. Required unless a shared channel takes its place.
     #[serde(default)]
     pub down: link::Config,

@@ -295,11 +295,23 @@ impl Check<'_> {
             let help = "write 68 to 65535 bytes (RFC 791)";
             return Err(self.tree.error(&place_of("links", i, "mtu"), message, help));
         }
+        let mtu_known = self.mtu_known(i, mtu)?;
         self.one_way_down(i)?;
         let down = direction(self.tree, &place_of("links", i, "down"), file.down.clone())?;
         let up = direction(self.tree, &place_of("links", i, "up"), file.up.clone())?;
         let (name, between) = (file.name.clone(), file.between.clone());
-        Ok(Link { name, between, mtu, down, up, at: file.at.clone() })
+        Ok(Link { name, between, mtu, mtu_known, down, up, at: file.at.clone() })
+    }
+
+    /// Whether the hosts know the MTU of a link; one that they would take it to have anyway cannot be unknown.
+    fn mtu_known(&self, i: usize, mtu: Bytes) -> Result<bool, InputError> {
+        let known = self.file.links[i].mtu_known.unwrap_or(true);
+        if !known && mtu >= DEFAULT_MTU {
+            let message = format!("hosts that do not know an mtu of {mtu} send no longer packets");
+            let help = "write an mtu below 1500 bytes beside it, like mtu = \"1280 bytes\"";
+            return Err(self.tree.error(&place_of("links", i, "mtu_known"), message, help));
+        }
+        Ok(known)
     }
 
     fn node(&self, path: &KeyPath, name: &str) -> Result<(), InputError> {

@@ -13,8 +13,8 @@ use units::text::REMEDY;
 
 use super::{Keys, check_count};
 
-/// The link at a place of a topology: a table with the keys `preset`, `mtu`, `down` and `up` of a scenario's
-/// link, or a list of such tables, used in turn repeatedly. Without `up` and `preset`, `up` equals `down`.
+/// The link at a place of a topology: a table with the keys `preset`, `mtu`, `mtu_known`, `down` and `up` of a
+/// scenario's link, or a list of such tables, used in turn repeatedly. Without `up` and `preset`, `up` equals `down`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Links {
@@ -90,6 +90,9 @@ struct LinkOfTopology {
     preset: Option<String>,
     /// Maximum size of a packet, IP header included. Default: 1500 bytes, as on Ethernet (RFC 894).
     mtu: Option<Bytes>,
+    /// Whether the hosts know the link's `mtu`. If not, they send packets of 1500 bytes, and the link drops longer ones
+    /// than its `mtu` without a word. Default: true.
+    mtu_known: Option<bool>,
     /// The direction from left to right.
     #[serde(default)]
     down: link::Config,

@@ -163,7 +163,7 @@ fn flows_and_connections(
         let backward = paths[2 * index + 1].as_deref().ok_or_else(no_route)?;
         check_crossing(spec, flow, forward)?;
         let links = forward.iter().chain(backward).map(|direction| spec.link(direction.link()));
-        let mtu = links.map(|link| link.mtu).min();
+        let mtu = links.map(LinkSpec::believed_mtu).min();
         let [from, to] = hosts(flow);
         let [forth, back] =
             [(forward, from, to), (backward, to, from)].map(|(path, source, destination)| Egress {

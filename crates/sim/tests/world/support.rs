@@ -53,7 +53,14 @@ pub(crate) fn slow() -> Config {
 
 pub(crate) fn link(name: &str, ends: [usize; 2], config: Config) -> LinkSpec {
     let ends = ends.map(NodeId::new);
-    LinkSpec { name: name.to_owned(), ends, down: config.clone(), up: config, mtu: Bytes(1500) }
+    LinkSpec {
+        name: name.to_owned(),
+        ends,
+        down: config.clone(),
+        up: config,
+        mtu: Bytes(1500),
+        mtu_known: true,
+    }
 }
 
 pub(crate) fn tcp(profile: serde_json::Value) -> Arc<tcp::Config> {

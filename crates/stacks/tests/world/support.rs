@@ -58,7 +58,14 @@ pub(crate) fn host(name: &str, number: u8) -> NodeSpec {
 }
 
 pub(crate) fn link(name: &str, ends: [usize; 2], [down, up]: [Config; 2]) -> LinkSpec {
-    LinkSpec { name: name.to_owned(), ends: ends.map(NodeId::new), down, up, mtu: Bytes(1500) }
+    LinkSpec {
+        name: name.to_owned(),
+        ends: ends.map(NodeId::new),
+        down,
+        up,
+        mtu: Bytes(1500),
+        mtu_known: true,
+    }
 }
 
 /// Two hosts with these names, the link "lasthop" between them, and a flow.

@@ -64,6 +64,11 @@ impl<'a> Decisions<'a> {
         }
     }
 
+    /// The number of bytes that a row concerns.
+    pub(crate) fn length(&self, row: usize) -> f64 {
+        self.rows.as_ref().map_or(f64::NAN, |rows| rows.numbers("len")[row])
+    }
+
     /// The rows of an event.
     pub(crate) fn of(&self, event: &str) -> Vec<usize> {
         self.rows.as_ref().map(|rows| places(&rows.among("event", &[event]))).unwrap_or_default()

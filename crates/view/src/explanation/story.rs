@@ -26,6 +26,7 @@ pub(crate) fn story(connection: &Connection<'_>) -> Vec<Event> {
     told.extend(other_direction(connection));
     told.extend(marks(connection));
     told.extend(undone(connection));
+    told.extend(segment_sizes(connection));
     told.extend(holds(connection));
     told.extend(window_stalls(connection));
     told.extend(ending(connection));
@@ -253,6 +254,38 @@ fn undone(connection: &Connection<'_>) -> Vec<Event> {
         event(time, time, "undo", format!("{found}; {}", window_change(connection, place)), Vec::new())
     };
     connection.decisions.of("undo").into_iter().map(told).collect()
+}
+
+/// Changes of the segment size: each black hole, and the probes together that search the path's MTU.
+fn segment_sizes(connection: &Connection<'_>) -> Vec<Event> {
+    let (decisions, copies) = (&connection.decisions, &connection.copies);
+    let (mut told, mut probes) = (Vec::new(), Vec::new());
+    for place in decisions.of("segment_size") {
+        let (made, length) = (decisions.get(place), decisions.length(place) as i64);
+        if made.reason.contains("probe") {
+            probes.push((made.time, made.reason.contains("lost"), length));
+        } else {
+            let earlier = (0..copies.len()).take_while(|row| copies.time[*row] < made.time);
+            let longest = earlier.map(|row| copies.length[row] as i64).max().unwrap_or(0);
+            let (longest, length) = (grouped(longest), grouped(length));
+            let reason = made.reason;
+            let text = format!("segments of {longest} bytes vanish: {reason}; segments of {length} bytes");
+            told.push(event(made.time, made.time, "segment_size", text, Vec::new()));
+        }
+    }
+    told.extend(mtu_search(&probes));
+    told
+}
+
+/// The probes of a search, each with its time, whether it was lost, and its length.
+fn mtu_search(probes: &[(f64, bool, i64)]) -> Option<Event> {
+    let (first, last) = (probes.first()?, probes.last()?);
+    let arrived = probes.iter().filter(|probe| !probe.1).map(|probe| probe.2).max();
+    let lost = probes.iter().filter(|probe| probe.1).map(|probe| probe.2).min();
+    let mut parts = vec![format!("the path's MTU was searched with {}", count(probes.len(), "probe"))];
+    parts.extend(arrived.map(|size| format!("{} bytes arrive", grouped(size))));
+    parts.extend(lost.map(|size| format!("{} bytes do not", grouped(size))));
+    Some(event(first.0, last.0, "segment_size", joined(&parts), Vec::new()))
 }
 
 /// The periods in which a link delayed packets unusually.
