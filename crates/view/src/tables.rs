@@ -30,7 +30,7 @@ const READ: [Read; 6] = [
             "time_ns", "flow", "host", "event", "reason", "cwnd", "ssthresh", "srtt_ns", "rto_ns", "phase",
             "flight",
         ],
-        &["connection", "pipe", "advertised", "pacing_rate_Bps", "bandwidth_Bps", crate::flow::STATE],
+        &["connection", "len", "pipe", "advertised", "pacing_rate_Bps", "bandwidth_Bps", crate::flow::STATE],
     ),
     (
         "packets",
