@@ -52,11 +52,22 @@ fn code_points_go_into_their_tins() {
 /// Bytes that each flow may send in a number of turns, if all have unlimited packets of 1500 bytes.
 fn served(isolation: Isolation, all: &[Keys], turns: u32) -> Vec<u64> {
     let mut flows = Flows::new(isolation, 1024, 1514, 7);
+    let places = queued(&mut flows, all);
+    serve(&mut flows, &places, turns, |_| false)
+}
+
+/// The places of flows with packets.
+fn queued(flows: &mut Flows, all: &[Keys]) -> Vec<usize> {
     let places: Vec<usize> = all.iter().map(|keys| flows.classify(keys)).collect();
     places.iter().for_each(|place| flows.on_queued(*place));
-    let mut bytes = vec![0; all.len()];
+    places
+}
+
+/// Bytes of each place in a number of turns, with packets of 1500 bytes where a place is not empty.
+fn serve(flows: &mut Flows, places: &[usize], turns: u32, is_empty: impl Fn(usize) -> bool) -> Vec<u64> {
+    let mut bytes = vec![0; places.len()];
     for _ in 0..turns {
-        let place = flows.next(|_| false).expect("packets wait");
+        let place = flows.next(&is_empty).expect("packets wait");
         flows.on_served(place, Bytes(1500));
         let flow = places.iter().position(|other| *other == place).expect("a known place");
         bytes[flow] += 1500;
@@ -79,6 +90,16 @@ fn hosts_share_the_link_and_flows_share_what_their_host_gets() {
     assert!((share_of_second(Isolation::Flows) - 0.2).abs() < 0.01);
     assert!((share_of_second(Isolation::DualDsthost) - 0.5).abs() < 0.02);
     assert!((share_of_second(Isolation::DualSrchost) - 0.2).abs() < 0.01, "they have one sender");
+}
+
+#[test]
+fn a_flow_that_has_ended_leaves_its_hosts_share_to_the_others_of_the_host() {
+    let mut flows = Flows::new(Isolation::DualDsthost, 1024, 1514, 7);
+    let places = queued(&mut flows, &[keys(0, 100, 1), keys(1, 100, 1), keys(2, 100, 2)]);
+    let both = serve(&mut flows, &places, 20_000, |_| false);
+    assert!((both[2] as f64 / both[0] as f64 - 2.0).abs() < 0.05, "{both:?}");
+    let alone = serve(&mut flows, &places, 20_000, |place| place == places[1]);
+    assert!((alone[2] as f64 / alone[0] as f64 - 1.0).abs() < 0.05, "{alone:?}");
 }
 
 #[test]
