@@ -53,7 +53,8 @@ impl HopTimer {
 const FIRST: Duration = Duration::from_secs(1);
 
 /// RFC 6298 §2: the granularity of the clock, below which the variation does not count. A queue that stands still has
-/// none, and a timer without a margin expires just before the answer to a copy. The tick of many hosts.
+/// none, and a timer without a margin expires just before the answer to a copy. The RFC names no value; this is a tick
+/// of 100 Hz.
 const GRANULARITY: Duration = Duration::from_millis(10);
 
 /// RFC 6298 §2.5: a maximum of at least 60 s.

@@ -13,19 +13,21 @@
 //! The receiver answers a copy of what it has with a duplicate ACK, which shows no loss: the agent counts the copies
 //! that are under way.
 
-use std::collections::{BTreeMap, VecDeque};
+mod connection;
+
+use std::collections::BTreeMap;
 
 use link::ConfigError;
 use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Seq};
+use units::{Bytes, Duration, Instant};
 use wire::{Flags, Segment};
 
+use self::connection::{Connection, Repair, Sign};
 use super::{ProxyParameters, at_least_one};
-use crate::agent::{Action, Agent, Event, Heading, Output, Passing, Verdict, What, is_ack};
-use crate::cache::{Cache, Cached};
-use crate::hop_timer::HopTimer;
+use crate::agent::{Action, Agent, Heading, Output, Passing, Verdict, What};
+use crate::cache::Cached;
 
 /// The list's line.
 pub const ENTRY: Entry = Entry::new(
@@ -128,150 +130,6 @@ struct Totals {
     forgotten: u64,
     most_packets: u64,
     most_bytes: u64,
-}
-
-/// One connection whose data enter the link.
-#[derive(Debug)]
-struct Connection {
-    cache: Cache,
-    /// The latest acknowledgment number; none before the first.
-    una: Option<Seq>,
-    /// The end of the data that have entered the link.
-    max: Option<Seq>,
-    /// The window field of the last ACK, and of the last that passed.
-    window: u16,
-    passed_window: u16,
-    /// Segments with data that have entered the link, copies among them.
-    entered: u64,
-    /// Duplicate ACKs since the last new one.
-    duplicates: u64,
-    repair: Option<Repair>,
-    timer: HopTimer,
-    used: Instant,
-    /// Where the latest segments began that were sent again: D-SACKs of them are the agent's.
-    repaired: VecDeque<Seq>,
-    /// Copies that have entered the link and may still be on it, in order.
-    copies: VecDeque<Copy>,
-}
-
-/// A segment that has entered the link again.
-#[derive(Clone, Copy, Debug)]
-struct Copy {
-    ordinal: u64,
-    end: Seq,
-}
-
-/// The repair of the segment for which the receiver waits.
-#[derive(Clone, Copy, Debug)]
-struct Repair {
-    /// The ordinals of the copy that was lost and of the latest one.
-    lost: u64,
-    latest: u64,
-    copies: u64,
-    /// Once the gap is closed, what entered the link before this ordinal has left it, or is lost: that of the copy
-    /// that a duplicate ACK asked for. After a timer alone it is that of the first copy, which may only be late. A
-    /// repair that follows from another one keeps its ordinal, so that a sign that was none costs no more than a
-    /// window of copies.
-    surest: u64,
-}
-
-/// What shows that the first segment is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
-    /// A duplicate ACK.
-    Duplicate,
-    /// The end of a repair, whose [`Repair::surest`] is this.
-    ClosedGap { surest: u64 },
-    /// The local timer, which may be wrong.
-    Timer,
-}
-
-impl Connection {
-    const fn new(una: Option<Seq>, shortest_timer: Duration, now: Instant) -> Self {
-        Self {
-            cache: Cache::EMPTY,
-            una,
-            max: una,
-            window: 0,
-            passed_window: 0,
-            entered: 0,
-            duplicates: 0,
-            repair: None,
-            timer: HopTimer::new(shortest_timer),
-            used: now,
-            repaired: VecDeque::new(),
-            copies: VecDeque::new(),
-        }
-    }
-
-    /// Whether an ACK that repeats the last number reports that data have come after a gap: RFC 5681 §2, or by SACK.
-    fn is_duplicate(&self, segment: &Segment) -> bool {
-        let blocks = segment.options.sack.as_slice();
-        let reports_gap = blocks.iter().any(|block| block.start.after(segment.ack));
-        let outstanding = self.max.is_some_and(|max| max.after(segment.ack));
-        is_ack(segment) && outstanding && (segment.window == self.window || reports_gap)
-    }
-
-    /// Whether more duplicate ACKs have come than the segments ahead of the latest copy can cause: then segments behind
-    /// it have arrived, and it has not. A link keeps the order.
-    fn is_repair_lost(&self, repair: Repair) -> bool {
-        self.duplicates > repair.latest - repair.lost - repair.copies + self.needless_before(repair.lost)
-    }
-
-    /// The number of copies on the link, before the segment with an ordinal, of what the receiver has: it answers each
-    /// with a duplicate ACK.
-    fn needless_before(&self, ordinal: u64) -> u64 {
-        let una = self.una.unwrap_or_default();
-        let is_needless = |copy: &&Copy| copy.ordinal < ordinal && copy.end.at_or_before(una);
-        self.copies.iter().filter(is_needless).count() as u64
-    }
-
-    fn add_copy(&mut self, end: Seq) {
-        if self.copies.len() == REMEMBERED {
-            self.copies.pop_front();
-        }
-        self.copies.push_back(Copy { ordinal: self.entered, end });
-    }
-
-    /// Sends the first segment again.
-    fn resend(&mut self, now: Instant, sign: Sign) -> Option<Segment> {
-        let head = self.cache.head(self.una.unwrap_or_default())?;
-        self.entered += 1;
-        let lost = self.repair.map_or(head.ordinal, |repair| repair.lost);
-        let copies = self.repair.map_or(0, |repair| repair.copies) + 1;
-        let before = self.repair.map_or(head.ordinal, |repair| repair.surest);
-        let surest = match sign {
-            Sign::Duplicate => self.entered,
-            Sign::ClosedGap { surest } => surest,
-            Sign::Timer => before,
-        };
-        self.repair = Some(Repair { lost, latest: self.entered, copies, surest });
-        (head.at, head.ordinal, head.again) = (now, self.entered, true);
-        let segment = head.segment.clone();
-        if self.repaired.len() == REMEMBERED {
-            self.repaired.pop_front();
-        }
-        self.repaired.push_back(segment.seq);
-        self.add_copy(segment.seq_range().end);
-        Some(segment)
-    }
-
-    /// Whether the SACK blocks of an ACK report what the agent repairs or has repaired, and nothing else.
-    fn has_own_blocks(&mut self, segment: &Segment) -> bool {
-        let blocks = segment.options.sack.as_slice();
-        let ours = self.cache.head(segment.ack).is_some_and(|head| !head.by_sender);
-        let is_own = |block: &units::SeqRange| match block.start.before(segment.ack) {
-            true => self.repaired.contains(&block.start),
-            false => ours,
-        };
-        !blocks.is_empty() && blocks.iter().all(is_own)
-    }
-
-    fn event(&self, at: Instant, connection: u32, what: What, (seq, len): (Seq, u32)) -> Event {
-        let timer = (self.timer.due != Instant::NEVER).then(|| self.timer.length());
-        let (packets, bytes, srtt) = (self.cache.len(), self.cache.bytes(), self.timer.srtt());
-        Event { at, connection, what, seq, len, packets, bytes, srtt, timer }
-    }
 }
 
 impl Agent for Snoop {
@@ -525,10 +383,6 @@ impl Snoop {
         output.actions.push(Action::Resend { connection, segment });
     }
 }
-
-/// Number of repaired segments of which a D-SACK is recognised, and of copies whose duplicate ACKs are: those of a
-/// round trip over a short link with many losses.
-const REMEMBERED: usize = 32;
 
 #[cfg(test)]
 mod tests;

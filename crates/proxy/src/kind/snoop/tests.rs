@@ -1,4 +1,4 @@
-use units::SeqRange;
+use units::{Seq, SeqRange};
 use wire::Payload;
 
 use super::*;
