@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use units::{Duration, Instant, Seq};
 use wire::Segment;
 
-
 use crate::agent::{Event, What, is_ack};
 use crate::cache::Cache;
 use crate::hop_timer::HopTimer;
