@@ -195,7 +195,10 @@ const CHECK: u64 = 0x0066_6373;
 
 #[cfg(test)]
 mod tests {
+    use units::Bytes;
+
     use super::*;
+    use crate::packet::Packet;
 
     fn stuffer(content: Content, accm: u32) -> Stuffer {
         Stuffer::new(Stuffing { content, accm: Accm(accm) }, &Streams::new(7))
@@ -231,6 +234,64 @@ mod tests {
             (start..start + 1000).map(|place| stuffer.octet(1, place)).collect::<Vec<u8>>()
         });
         assert_eq!(one[5..], other[..995]);
+    }
+
+    /// A packet of these headers.
+    struct Whole(Vec<u8>);
+
+    impl Packet for Whole {
+        fn id(&self) -> PacketId {
+            PacketId(1)
+        }
+
+        fn size(&self) -> Bytes {
+            Bytes(self.0.len() as u64)
+        }
+
+        fn corrupt(&mut self) {}
+
+        fn flow_key(&self) -> u64 {
+            1
+        }
+
+        fn headers(&self, bytes: &mut Vec<u8>) {
+            bytes.extend(&self.0);
+        }
+    }
+
+    /// IP and TCP headers of a segment with this sequence number, all other octets 1.
+    fn headers(seq: u32) -> Vec<u8> {
+        let mut bytes = vec![1; 40];
+        (bytes[0], bytes[9]) = (0x45, 6);
+        bytes[24..28].copy_from_slice(&seq.to_be_bytes());
+        bytes
+    }
+
+    #[test]
+    fn the_place_in_the_stream_is_the_sequence_number_of_tcp_alone() {
+        assert_eq!(place_in_stream(&headers(0x0102_0304)), Some(0x0102_0304));
+        let mut with_options = headers(0);
+        with_options[0] = 0x46;
+        with_options[28..32].copy_from_slice(&[0, 0, 0, 9]);
+        assert_eq!(place_in_stream(&with_options), Some(9), "behind the options of IP");
+        let mut datagram = headers(7);
+        datagram[9] = 17;
+        assert_eq!(place_in_stream(&datagram), None);
+        assert_eq!(place_in_stream(&headers(7)[..26]), None);
+    }
+
+    #[test]
+    fn the_octets_of_headers_payload_and_check_sequence_are_added_up() {
+        let stuffer = stuffer(Content::WorstCase, u32::MAX);
+        let escaped = |id: u64, payload| {
+            let packet = CompressedPacket::plain(&Whole(headers(0x2020_2020)));
+            stuffer.escaped(&packet, (PacketId(id), 1), payload)
+        };
+        assert_eq!(escaped(1, 100) - escaped(1, 0), 100, "flags are escaped");
+        // 40 octets of headers, of which the first and those of the sequence number are no control characters.
+        let check: u64 = (0..1000).map(|id| escaped(id, 0) - (40 - 5)).sum();
+        let share = check as f64 / 2000.0;
+        assert!((share - 34.0 / 256.0).abs() < 0.03, "two octets of a check sequence: {share}");
     }
 
     #[test]

@@ -87,6 +87,29 @@ fn timestamps_take_a_byte_each_while_both_grow() {
 }
 
 #[test]
+fn a_list_of_options_is_sent_with_the_header_in_which_its_kinds_change() {
+    let mut link = in_mode(Mode::Unidirectional);
+    let with = |number: u32, options: Vec<u8>| {
+        let (seq, id) = (512 * number, 100 + number as u16);
+        Segment { payload: 512, seq, id, window: 8192 + (number % 2) as u16, options, ..Segment::default() }
+    };
+    let none = |number| with(number, Vec::new()).headers();
+    let stamped = |number: u32| with(number, timestamps(10 * number, 3 * number)).headers();
+    (0..10).for_each(|number| {
+        link.carry(none(number));
+    });
+    let before = link.carry(none(10)).1;
+    let changed = link.carry(stamped(11)).1;
+    (12..30).for_each(|number| {
+        link.carry(stamped(number));
+    });
+    let after = link.carry(stamped(30)).1;
+    // The whole list has 11 bytes; in a header that keeps the kinds, the timestamps take two.
+    assert!(changed >= before + 11 - 1, "{before} to {changed}");
+    assert!(after < changed && after <= before + 3, "{before}, {changed}, {after}");
+}
+
+#[test]
 fn a_frame_of_speech_takes_one_byte_and_the_checksum() {
     for (has_checksum, length) in [(true, 3), (false, 1)] {
         let mut link = in_mode(Mode::Unidirectional);

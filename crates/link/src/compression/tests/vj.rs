@@ -164,6 +164,9 @@ fn after_a_loss_all_packets_are_discarded_until_a_retransmission() {
         "the sender goes back"
     );
     assert_eq!(link.carry(Segment { id: 121, ..data(4) }.headers()), (Compressed, 3, None));
+    link.lose(Segment { id: 122, ..data(5) }.headers());
+    let (_, _, since) = link.carry(Segment { id: 123, ..data(6) }.headers());
+    assert_eq!(since, Some(link.sent - 1), "the first loss is repaired, and the second one has the blame");
 }
 
 #[test]
