@@ -177,16 +177,21 @@ fn the_two_connections_of_a_split_are_two_flows_in_tables_with_their_own_hosts_a
         RecordSpec { packets: true, segments: true, tcp: true, proxies: true, ..RecordSpec::default() };
     let spec = with(json!({ "split": { "buffer": "20 kB" } }), path(&sack(), 0.02, 200_000));
     let outcome = run(Spec { record, ..spec });
-    let [flows, hosts] = ["flow", "host"].map(|column| texts(&outcome, "segments", column));
-    let pairs: BTreeSet<(&str, &str)> =
-        flows.iter().zip(&hosts).map(|(flow, host)| (flow.as_str(), host.as_str())).collect();
+    let pairs_of = |table| {
+        let [flows, hosts] = ["flow", "host"].map(|column| texts(&outcome, table, column));
+        flows.into_iter().zip(hosts).collect::<BTreeSet<(String, String)>>()
+    };
     let expected = [
         ("download", "base"),
         ("download", "host-1"),
         ("download@agent", "base"),
         ("download@agent", "host-2"),
     ];
-    assert_eq!(pairs, BTreeSet::from(expected));
+    let expected = expected.map(|(flow, host)| (flow.to_owned(), host.to_owned()));
+    let [_, server, proxy, _] = expected.clone();
+    assert_eq!(pairs_of("segments"), BTreeSet::from(expected));
+    assert_eq!(pairs_of("tcp"), BTreeSet::from([server, proxy]), "the decisions of the two senders");
+    let flows = texts(&outcome, "segments", "flow");
     let whys = texts(&outcome, "segments", "why");
     let again = flows.iter().zip(&whys).filter(|(flow, why)| *flow == "download@agent" && !why.is_empty());
     let (rows, copies) = (again.count() as u64, count(&outcome, "retransmissions"));

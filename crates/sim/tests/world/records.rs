@@ -46,6 +46,20 @@ fn only_what_was_asked_for_is_kept() {
 }
 
 #[test]
+fn packets_have_sizes_on_the_wire_only_where_a_link_changes_them() {
+    let has_sizes = |keys: serde_json::Value| {
+        let mut lasthop = json!({ "rate": "400 kbit/s", "framing": "8 bytes" });
+        lasthop.as_object_mut().expect("a table").extend(keys.as_object().expect("a table").clone());
+        let mut spec = pair(config(lasthop), 10_000);
+        spec.record = RecordSpec { packets: true, ..RecordSpec::default() };
+        table(&run(spec), "packets").column_by_name("wire_bytes").is_some()
+    };
+    assert!(!has_sizes(json!({})));
+    assert!(has_sizes(json!({ "compression": { "vj": {} } })));
+    assert!(has_sizes(json!({ "stuffing": {} })));
+}
+
+#[test]
 fn the_fates_in_the_table_add_up_to_the_summary() {
     let outcome = run(troubled());
     let packets = table(&outcome, "packets");

@@ -304,4 +304,16 @@ mod tests {
         assert!(ENTRY.choice(json!({ "alpha": 4 })).is_err());
         assert!(ENTRY.choice(json!({ "alpha": 2, "beta": 4 })).is_ok());
     }
+
+    #[test]
+    fn a_recovery_ends_at_the_window_of_the_last_reduction_or_without_one_at_the_present_window() {
+        let mut vegas = built(ENTRY.id, json!({}));
+        vegas.on_restore(SMSS * 16, SMSS * 40);
+        vegas.on_recovery_exit(SMSS * 10);
+        assert_eq!(vegas.cwnd(), SMSS * 10, "no reduction");
+        vegas.on_loss(&loss(SMSS * 10));
+        let reduced = vegas.cwnd();
+        vegas.on_recovery_exit(SMSS * 40);
+        assert_eq!(vegas.cwnd(), reduced);
+    }
 }

@@ -402,4 +402,18 @@ mod tests {
         );
         board
     }
+
+    // `should_advance_cwnd`: with SACKs the window grows in recovery; after a timeout the ACK also restarts the walk.
+    #[test]
+    fn a_partial_ack_with_holes_walks_on_after_a_timeout_alone() {
+        let walks = |timed_out: bool| {
+            let (mut recovery, mut board) = (repairing(3), board());
+            if timed_out {
+                recovery.after_timeout.on_timeout(Seq(5000), &mut board);
+            }
+            let _ = recovery.on_partial_ack(&ack(), 1, &mut board);
+            recovery.walks
+        };
+        assert_eq!([false, true].map(walks), [false, true]);
+    }
 }

@@ -338,3 +338,16 @@ pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
         })
     }),
 );
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_time_runs_while_no_segment_is_out() {
+        let pr = ENTRY.choice(json!({})).expect("the defaults make sense").build();
+        assert_eq!(pr.deadline(&Scoreboard::EMPTY), None);
+    }
+}

@@ -409,4 +409,28 @@ mod tests {
             assert_eq!(rack.rtt, Duration::from_millis(expected));
         }
     }
+
+    #[test]
+    fn a_segment_is_in_flight_until_it_is_sacked_or_lost() {
+        let mut board = Scoreboard::EMPTY;
+        for start in [0, 100, 200] {
+            let range = SeqRange { start: Seq(start), end: Seq(start + 100) };
+            let payload = Payload::Pattern { offset: u64::from(start), len: 100 };
+            board.push(New { range, payload, syn: false, fin: false }, Instant::START, Bytes(500));
+        }
+        board.sack(SeqRange { start: Seq(100), end: Seq(200) });
+        board.mark_lost(2, Cause::Scoreboard);
+        assert_eq!([0, 1, 2].map(|index| board.get(index).is_some_and(is_in_flight)), [true, false, false]);
+    }
+
+    #[test]
+    fn the_detector_is_idle_until_a_retransmission_is_outstanding_or_its_timer_is_set() {
+        let mut rack = Rack::new(Duration::ZERO, false);
+        assert!(rack.is_idle());
+        rack.resent.push_back((Seq(100), Instant::START));
+        assert!(!rack.is_idle(), "a retransmission is judged by each ACK");
+        rack.resent.clear();
+        rack.timer = Some(Instant::START);
+        assert!(!rack.is_idle(), "an ACK may end the wait for the reordering window");
+    }
 }

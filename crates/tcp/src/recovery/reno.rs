@@ -242,4 +242,21 @@ mod tests {
         assert!(!reduces(at(90), at(200)));
         assert!(reduces(at(110), at(300)), "sent after the reduction");
     }
+
+    // RFC 5681 §3.2 step 2: what limited transmit sent is not counted in the flight that is halved.
+    #[test]
+    fn new_data_beyond_the_window_count_as_sent_by_limited_transmit() {
+        let mut response = Inflate::new(LimitedTransmit::new(true));
+        let ack = AckEvent { smss: Bytes(1000), dupthresh: 3, ..AckEvent::default() };
+        response.limited_transmit.on_duplicate(&ack);
+        let mut board = board_sent_at(Instant::START);
+        let range = SeqRange { start: Seq(1001), end: Seq(2001) };
+        let payload = Payload::Pattern { offset: 1000, len: 1000 };
+        board.push(New { range, payload, syn: false, fin: false }, Instant::START, Bytes(1000));
+        let sent = |again| SentEvent { index: 1, len: Bytes(1000), again, srtt: None };
+        response.on_sent(&sent(true), &Disorder::default(), &board);
+        assert_eq!(response.limited_transmit(&Disorder::default()), Bytes::ZERO, "data sent again");
+        response.on_sent(&sent(false), &Disorder::default(), &board);
+        assert_eq!(response.limited_transmit(&Disorder::default()), Bytes(1000));
+    }
 }
