@@ -61,7 +61,7 @@ def test_a_failure_tells_line_expected_got_and_what_happened_before() -> None:
 def test_a_call_that_is_not_supported_ends_with_2_and_names_file_line_and_remedy() -> None:
     done = run(SCRIPTS / "refused" / "a_call.pkt")
     assert done.returncode == 2
-    assert "a_call.pkt:3: the system call sendfile is not supported — use one of socket" in done.stderr
+    assert "a_call.pkt:3: the system call getpeername is not supported — use one of socket" in done.stderr
 
 
 def test_a_script_that_cannot_be_run_stops_no_other(tmp_path: Path) -> None:

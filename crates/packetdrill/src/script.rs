@@ -104,6 +104,8 @@ pub struct Packet {
     pub ack: Option<u32>,
     /// Window field, unscaled.
     pub window: Option<u16>,
+    /// Urgent pointer (RFC 9293 §3.8.5), as the number of bytes up to the last urgent one.
+    pub urgent: Option<u16>,
     /// Options; `<...>` means any.
     pub options: Options,
 }

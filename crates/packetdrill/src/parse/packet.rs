@@ -22,11 +22,9 @@ impl Parser<'_> {
         self.expect(")", "after the length of the payload")?;
         let ack = if self.takes_word("ack") { Some(self.number("acknowledgment number")?) } else { None };
         let window = if self.takes_word("win") { Some(self.number("window field")?) } else { None };
-        if self.takes_word("urg") {
-            self.number::<u16>("urgent pointer")?;
-        }
+        let urgent = if self.takes_word("urg") { Some(self.number("urgent pointer")?) } else { None };
         let options = self.tcp_options()?;
-        Ok(Packet { direction, ecn, flags, start, end, payload, ack, window, options })
+        Ok(Packet { direction, ecn, flags, start, end, payload, ack, window, urgent, options })
     }
 
     /// `[ect0]`, `(tos 0x2)`, `[ttl 64]` and their like; of these only ECN matters here.

@@ -24,7 +24,7 @@ pub(super) trait Arguments {
     fn vectors_of_message(&self, index: usize) -> Result<Bytes, Unsupported>;
     fn vector_lengths(&self, index: usize) -> Option<Vec<u32>>;
     fn control_data(&self, index: usize, kind: &str) -> Option<i64>;
-    fn control_record(&self, index: usize) -> Option<Expression>;
+    fn control_field(&self, index: usize, field: &str) -> Option<&Expression>;
 }
 
 impl Arguments for Call {
@@ -101,12 +101,12 @@ impl Arguments for Call {
         wanted?.field("cmsg_data")?.integer()
     }
 
-    /// The data of the first control message that the script expects to find in a message.
-    fn control_record(&self, index: usize) -> Option<Expression> {
+    /// A field of the data of the control messages that the script expects to find in a message.
+    fn control_field(&self, index: usize, field: &str) -> Option<&Expression> {
         let Expression::List(messages) = self.arguments.get(index)?.field("msg_control")? else {
             return None;
         };
-        messages.first()?.field("cmsg_data").cloned()
+        messages.iter().find_map(|message| message.field("cmsg_data")?.field(field))
     }
 }
 

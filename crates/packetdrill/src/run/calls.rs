@@ -32,6 +32,10 @@ const CALLS: &[(&str, Carry)] = &[
     ("sendto", ScriptRun::write),
     ("writev", ScriptRun::write),
     ("sendmsg", ScriptRun::write),
+    ("open", ScriptRun::open_file),
+    ("pipe", ScriptRun::open_pipe),
+    ("sendfile", ScriptRun::send_file),
+    ("splice", ScriptRun::splice),
     ("shutdown", ScriptRun::shutdown),
     ("close", ScriptRun::close),
     ("fcntl", ScriptRun::control_descriptor),
@@ -197,34 +201,9 @@ impl ScriptRun {
         self.take_data(call, most)
     }
 
-    /// Reads from the error queue the completions of writes without a copy (net/core/skbuff.c,
-    /// `__msg_zerocopy_callback`): those in a row are one. In virtual time the data are always copied, as by a loopback
-    /// device.
-    fn read_completions(&mut self, call: &Call) -> CallResult {
-        let (_, id) = self.on_connection(call)?;
-        let Some(connection) = id.map(|id| self.host.connection(id)) else {
-            return Ok(Reply::Error("EAGAIN"));
-        };
-        let (read, done) = connection.completions();
-        if read == done {
-            return Ok(Reply::Error("EAGAIN"));
-        }
-        connection.completions_read = done;
-        let got = [("ee_info", read), ("ee_data", done - 1)];
-        let record = call.control_record(1);
-        for (field, value) in got {
-            let expected = record.as_ref().and_then(|record| record.field(field)?.integer());
-            if expected.is_some_and(|expected| u64::try_from(expected) != Ok(value as u64)) {
-                let expected = format!("{field}={}", expected.unwrap_or(0));
-                return Ok(Reply::Differs { expected, got: format!("{field}={value}") });
-            }
-        }
-        Ok(Reply::Value(0))
-    }
-
     fn receive_message(&mut self, call: &Call) -> CallResult {
         if call.has_flag("MSG_ERRQUEUE") {
-            return self.read_completions(call);
+            return self.read_error_queue(call);
         }
         let most = call.vectors_of_message(1)?;
         let reply = self.take_data(call, most)?;
@@ -245,7 +224,7 @@ impl ScriptRun {
     }
 
     /// Takes up to `most` bytes of received data.
-    fn take_data(&mut self, call: &Call, most: Bytes) -> CallResult {
+    pub(super) fn take_data(&mut self, call: &Call, most: Bytes) -> CallResult {
         let (socket, id) = self.on_connection(call)?;
         let Some(id) = id else {
             let waits = self.sockets.get(socket).state == SocketState::Deferred;
@@ -266,12 +245,13 @@ impl ScriptRun {
         Ok(Reply::Value(number(taken)))
     }
 
-    fn write(&mut self, call: &Call) -> CallResult {
+    pub(super) fn write(&mut self, call: &Call) -> CallResult {
         if call.argument(1)?.names() == ["NULL"] {
             return Ok(Reply::Error("EFAULT"));
         }
         let wanted = match (call.name.as_str(), call.argument(1)?) {
             ("sendmsg", _) => call.vectors_of_message(1)?,
+            ("sendfile", _) => Bytes(call.integer(3)?.unsigned_abs()),
             (_, Expression::List(_)) => call.vectors(1)?,
             _ => Bytes(call.integer(2)?.unsigned_abs()),
         };
@@ -303,22 +283,13 @@ impl ScriptRun {
         self.host.connection(id).writer_waits = waits;
         self.sockets.get(socket).written = if waits { total } else { Bytes::ZERO };
         if !waits && !total.is_zero() {
-            self.count_zero_copy(call, socket, id);
+            self.ask_for_reports(call, socket, id);
         }
         Ok(match (waits, total.is_zero() && !wanted.is_zero()) {
             (true, _) => Reply::Blocks,
             (false, true) => Reply::Error("EAGAIN"),
             (false, false) => Reply::Value(number(total)),
         })
-    }
-
-    /// A write without a copy has a completion of its own (`MSG_ZEROCOPY`).
-    fn count_zero_copy(&mut self, call: &Call, socket: SocketId, id: ConnectionId) {
-        if call.has_flag("MSG_ZEROCOPY") && self.sockets.get(socket).options.is_on("SO_ZEROCOPY") {
-            let connection = self.host.connection(id);
-            let end = connection.endpoint.acked() + connection.held_for_sending();
-            connection.zero_copies.push(end);
-        }
     }
 
     /// Data for a socket without a connection: with Fast Open they open one.
@@ -343,7 +314,7 @@ impl ScriptRun {
         self.hand_over(id, taken, call);
         self.settle_write(id, call);
         if !taken.is_zero() {
-            self.count_zero_copy(call, socket, id);
+            self.ask_for_reports(call, socket, id);
         }
         let nonblocking = self.sockets.get(socket).nonblocking || call.has_flag("MSG_DONTWAIT");
         Ok(match (nonblocking, taken.is_zero()) {
@@ -413,6 +384,9 @@ impl ScriptRun {
     }
 
     fn close(&mut self, call: &Call) -> CallResult {
+        if self.files.remove(&call.integer(0)?).is_some() {
+            return Ok(Reply::Value(0));
+        }
         let (socket, id) = self.on_connection(call)?;
         self.sockets.remove(call.integer(0)?);
         let resets = self.sockets.get(socket).options.resets_on_close;

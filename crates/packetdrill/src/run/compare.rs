@@ -1,7 +1,7 @@
 //! Compares sent segments with the expected ones.
 //!
-//! Linux hands large segments to its device, and scripts expect those. Segments that one call, ACK or timer has sent
-//! one after the other are therefore joined, as far as the expected one goes.
+//! Linux hands large segments to its device, and scripts expect those. Segments that have left one after the other at
+//! one time are therefore joined, as far as the expected one goes, as packetdrill joins packets.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,7 @@ pub(super) fn take_one(
     Some((first.at, packet))
 }
 
-/// Removes the next segment, joined with the following ones of the same event, as far as the expected one goes.
+/// Removes the next segment, joined with the following ones of the same time, as far as the expected one goes.
 pub(super) fn take(
     outgoing: &mut VecDeque<SentSegment>,
     expected: &Packet,
@@ -48,7 +48,7 @@ pub(super) fn take(
     let first = outgoing.pop_front()?;
     let mut joined = outbound(&first.segment, notation);
     let length = joined.payload;
-    while let Some(next) = outgoing.front().filter(|next| next.send == first.send) {
+    while let Some(next) = outgoing.front().filter(|next| next.at == first.at) {
         let packet = outbound(&next.segment, notation);
         // All but the last have the same length.
         let whole = joined.payload.is_multiple_of(length.max(1)) && length > 0 && packet.payload <= length;
@@ -150,8 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_two_sends_and_those_behind_a_short_one_stay_alone() {
-        assert_eq!(joined(&[sent(1, 1, 1000), sent(2, 1001, 1000)], 2000).len(), 2);
+    fn segments_of_two_times_and_those_behind_a_short_one_stay_alone() {
+        let later = SentSegment { at: Instant::START + Duration::from_millis(1), ..sent(2, 1001, 1000) };
+        assert_eq!(joined(&[sent(1, 1, 1000), sent(2, 1001, 1000)], 2000), [(1, 2000, true)]);
+        assert_eq!(joined(&[sent(1, 1, 1000), later], 2000).len(), 2);
         assert_eq!(joined(&[sent(1, 1, 400), sent(1, 401, 1000)], 1400).len(), 2);
         assert_eq!(joined(&[sent(1, 1, 1000), sent(1, 2001, 1000)], 2000).len(), 2);
     }

@@ -5,6 +5,7 @@ use units::{Bytes, Duration, Instant};
 use wire::{Payload, Segment};
 
 use super::epoll::Noticed;
+use super::error_queue::Stamps;
 use super::ids::SocketId;
 use super::segment::Notation;
 
@@ -42,6 +43,10 @@ pub(super) struct TestedConnection {
     pub zero_copies: Vec<Bytes>,
     /// Number of them whose completion the program has read.
     pub completions_read: usize,
+    /// The times of writes (`SO_TIMESTAMPING`).
+    pub stamps: Stamps,
+    /// The place of the last urgent byte in the peer's stream.
+    pub urgent: Option<Bytes>,
     /// A call waits for the handshake to write the rest of its data.
     pub awaits_connection: bool,
     /// A write has found too little room.
@@ -126,6 +131,8 @@ impl TestedConnection {
             noticed: Noticed::default(),
             zero_copies: Vec::new(),
             completions_read: 0,
+            stamps: Stamps::default(),
+            urgent: None,
             is_cached: false,
         }
     }
@@ -164,6 +171,7 @@ impl TestedConnection {
 
     pub(super) fn on_departure(&mut self, now: Instant, segment: &Segment, kind: Kind) {
         let len = Bytes(u64::from(segment.payload.len()));
+        self.note_times(now);
         let counters = &mut self.counters;
         counters.segments_out += 1;
         if matches!(kind, Kind::Retransmission { .. }) {
@@ -228,9 +236,20 @@ impl TestedConnection {
     }
 
     /// Whether its error queue holds something.
-    pub(super) fn has_completions(&self) -> bool {
+    pub(super) fn has_reports(&self) -> bool {
         let (read, done) = self.completions();
-        read < done
+        read < done || !self.stamps.is_empty()
+    }
+
+    /// Notes at which time data have left and were acknowledged.
+    pub(super) fn note_times(&mut self, now: Instant) {
+        let acked = self.endpoint.acked();
+        self.stamps.note(now, acked + self.endpoint.flight(), acked);
+    }
+
+    /// The unread bytes before an urgent byte that was not read.
+    pub(super) fn before_urgent_byte(&self) -> Option<Bytes> {
+        self.urgent.filter(|at| *at >= self.taken).map(|at| at - self.taken)
     }
 
     /// Whether it is closed.

@@ -78,6 +78,7 @@ impl TestedHost {
         let connection = self.connection(id);
         connection.on_arrival(now, segment);
         connection.endpoint.handle_segment(now, segment);
+        connection.note_times(now);
         connection.on_events(now);
     }
 

@@ -36,6 +36,11 @@ impl ScriptRun {
                     connection.notation.take_syn(packet);
                     connection.gso_size = self.gso_size.or_else(|| segment::mss_of(packet));
                 }
+                if let Some(pointer) = packet.urgent {
+                    // The stream begins at 1, and the pointer is one past the urgent byte.
+                    let past = u64::from(packet.start) + u64::from(pointer);
+                    connection.urgent = Some(Bytes(past.saturating_sub(2)));
+                }
                 let segment = segment::inbound(packet, connection.ports, &self.clocks, connection.notation);
                 self.host.deliver(ConnectionId(last), &segment);
                 // The data of a program that waits for the connection leave with the ACK of the handshake.

@@ -13,8 +13,10 @@ mod compare;
 mod connection;
 mod epoll;
 mod epoll_calls;
+mod error_queue;
 mod expected;
 mod fast_open;
+mod files;
 mod host;
 mod ids;
 mod incoming;
@@ -41,6 +43,7 @@ use wire::FastOpenCookie;
 
 use arguments::Unsupported;
 use epoll::EpollInstance;
+use files::OpenFile;
 use host::TestedHost;
 use ids::START;
 use segment::Clocks;
@@ -140,6 +143,8 @@ struct ScriptRun {
     /// The Fast Open cookie of the script, which a server without a key gives.
     server_cookie: Option<FastOpenCookie>,
     epolls: BTreeMap<i64, EpollInstance>,
+    /// Files and pipes by their descriptors.
+    files: BTreeMap<i64, OpenFile>,
     /// Length of the headers of IP and TCP.
     header_len: Bytes,
     /// Payload of the segments of which larger arrivals consist (`--mss`); by default the peer's segment size.
@@ -183,6 +188,7 @@ impl ScriptRun {
             addresses: Addresses::DEFAULT,
             server_cookie: None,
             epolls: BTreeMap::new(),
+            files: BTreeMap::new(),
             header_len: HEADERS_OF_IPV4,
             gso_size: None,
             strict_segments: false,

@@ -3,6 +3,7 @@
 use super::ScriptRun;
 use super::arguments::{Arguments, Unsupported, value_of};
 use super::calls::number;
+use super::error_queue::timestamping_flags;
 use super::fast_open::CookieKey;
 use super::ids::{ConnectionId, SocketId};
 use super::reply::{CallResult, Reply};
@@ -31,6 +32,7 @@ const OPTIONS: &[(&str, OptionEffect)] = &[
     ("SO_REUSEADDR", NoEffect),
     ("SO_REUSEPORT", NoEffect),
     ("SO_ZEROCOPY", Kept),
+    ("SO_TIMESTAMPING", Acts(ScriptRun::begin_timestamps)),
     ("IP_TOS", NoEffect),
     ("IP_MTU_DISCOVER", NoEffect),
     ("IP_FREEBIND", NoEffect),
@@ -254,7 +256,7 @@ impl ScriptRun {
             ("POLLIN", !connection.unread().is_zero() || ends),
             ("POLLRDHUP", ends),
             ("POLLOUT", begun && (writable || connection.is_gone())),
-            ("POLLERR", connection.error.is_some() || connection.has_completions()),
+            ("POLLERR", connection.error.is_some() || connection.has_reports()),
             ("POLLHUP", connection.is_gone()),
         ];
         conditions.iter().filter(|(_, holds)| *holds).map(|(event, _)| *event).collect()
@@ -306,6 +308,9 @@ fn keep(options: &mut SocketOptions, name: &str, value: &Expression) -> Result<(
                 what: format!("a script brings no program for the congestion control {text}"),
                 remedy: "name one of lasthop list congestion that needs no file".to_owned(),
             });
+        }
+        ("SO_TIMESTAMPING", value) => {
+            options.values.insert(name.to_owned(), timestamping_flags(value)?);
         }
         ("TCP_CONGESTION", Expression::Text(text)) => options.congestion = Some(text.clone()),
         ("SO_LINGER", value) => {

@@ -254,6 +254,7 @@ pub(super) fn outbound(segment: &Segment, notation: Notation) -> Packet {
         payload: segment.payload.len(),
         ack: has(wire::Flags::ACK).then_some(segment.ack.0.wrapping_sub(theirs)),
         window: Some(segment.window),
+        urgent: None,
         options: Options::Exactly(options_of(segment, theirs, notation.experimental)),
     }
 }
