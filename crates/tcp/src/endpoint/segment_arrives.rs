@@ -57,10 +57,10 @@ impl Endpoint {
         if !segment.flags.contains(Flags::ACK) {
             return;
         }
-        self.remember_timestamp(now, segment);
         self.note_mark(now, segment);
         self.restart_keep_alive(now);
         if self.check_ack_field(now, segment) {
+            self.remember_timestamp(now, segment);
             self.process_text(now, segment);
         }
     }
@@ -125,7 +125,8 @@ impl Endpoint {
             && self.receive.is_from_the_past(now, segment.options.timestamps)
     }
 
-    /// Updates TS.Recent (RFC 7323 §4.3).
+    /// Updates TS.Recent (RFC 7323 §4.3), by a segment whose ACK is acceptable: an attacker's guess does not move it
+    /// (Linux `tcp_ack`).
     #[inline]
     pub(super) fn remember_timestamp(&mut self, now: Instant, segment: &Segment) {
         if self.agreed.timestamps {
