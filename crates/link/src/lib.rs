@@ -19,7 +19,6 @@ pub mod distribution;
 mod error;
 pub mod error_model;
 mod event;
-mod exchanged;
 mod fast_path;
 mod link;
 mod packet;

@@ -6,7 +6,7 @@ use workload::{ProgramLog, Service, Transport};
 
 use crate::datagrams::{Datagram, Datagrams};
 use crate::external::ObservedFlow;
-use crate::measure::{DelayHistogram, FlowMeasures, FlowReading, OneWayDelays};
+use crate::measure::{DelayHistogram, FlowMeasures, FlowReading, FlowTotals, OneWayDelays};
 use crate::summary::FlowSummary;
 
 impl ObservedFlow {
@@ -33,8 +33,19 @@ impl ObservedFlow {
     }
 }
 
+impl FlowTotals {
+    /// Adds the datagrams of a program over `service`; `lost` of those that are outstanding are known to be lost.
+    pub fn add_datagrams(&mut self, log: &ProgramLog, service: &Service, lost: u64) {
+        let (datagrams, delays) = count(log, service.budget);
+        let outstanding = datagrams.outstanding();
+        datagrams.fill(&mut self.counts);
+        self.counts.datagrams_lost += lost.min(outstanding);
+        self.delays = delays;
+    }
+}
+
 /// The fates and delays of the datagrams of a log.
-pub(crate) fn count(log: &ProgramLog, budget: Option<Duration>) -> (Datagrams, OneWayDelays) {
+fn count(log: &ProgramLog, budget: Option<Duration>) -> (Datagrams, OneWayDelays) {
     let (mut datagrams, mut delays) = (Datagrams::new(budget, None), OneWayDelays::default());
     for (at, size) in log.sent() {
         datagrams.send(*at, Side::From, *size);

@@ -1,11 +1,10 @@
 //! Windows and samples of flows that run outside the World: a driver reads their totals at the times that are due.
 
 use units::{FlowId, Instant};
-use workload::{ProgramLog, Service, Transfer};
+use workload::{Service, Transfer};
 
 use super::summary::FlowSpan;
 use super::{FlowReading, OneWayDelays, Reading, Sampler, WindowResult};
-use crate::observed_program;
 use crate::spec::RecordSpec;
 
 /// The totals of a flow outside the World at one time.
@@ -41,17 +40,6 @@ pub struct OutsideSampler {
 pub struct OutsideMeasures {
     windows: Vec<WindowResult>,
     samples: Vec<super::Sample>,
-}
-
-impl FlowTotals {
-    /// Adds the datagrams of a program over `service`; `lost` of those that are outstanding are known to be lost.
-    pub fn add_datagrams(&mut self, log: &ProgramLog, service: &Service, lost: u64) {
-        let (datagrams, delays) = observed_program::count(log, service.budget);
-        let outstanding = datagrams.outstanding();
-        datagrams.fill(&mut self.counts);
-        self.counts.datagrams_lost += lost.min(outstanding);
-        self.delays = delays;
-    }
 }
 
 impl OutsideSampler {
