@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ import lasthop
 from command import Lasthop
 from lasthop.joining import Joined, join, views_of
 from lasthop.joining.clocks import compare, lower_hull
-from lasthop.joining.views import positions
+from lasthop.joining.joined import join_two
+from lasthop.joining.views import View, positions
 from lasthop.results import Run, open_run
 from lasthop.scenario import parse_scenario
 
@@ -111,6 +114,52 @@ def test_verdicts_of_both_ends_are_the_records_and_the_sender_s_nearly(tmp_path:
     assert right["all"] > CONNECTIONS
     assert right["both"] >= 0.99 * right["all"], right
     assert right["alone"] >= 0.9 * right["all"], right
+
+
+def as_merged(view: View, within_ns: int) -> View:
+    """Return the view of a host whose card cuts and merges segments, so that one packet of several is captured."""
+    begun, length, full = 0, view.length.copy(), view.length.max()
+    begins = np.ones(len(view.time), dtype=bool)
+    for row in range(1, len(view.time)):
+        same = ("from_opener", "ack", "timestamp", "retransmission")
+        follows = (
+            all(getattr(view, name)[row] == getattr(view, name)[begun] for name in same)
+            and view.length[row] > 0
+            and view.length[row - 1] == full
+            and view.seq[row] == view.seq[begun] + length[begun]
+            and view.identification[row] == (view.identification[begun] + row - begun) % (1 << 16)
+            and view.time[row] - view.time[begun] <= within_ns
+        )
+        if follows:
+            length[begun] += view.length[row]
+            begins[row] = False
+        else:
+            begun = row
+    kept = np.flatnonzero(begins)
+    changed: dict[str, Any] = {"length": length[kept]}
+    changed |= {name: [getattr(view, name)[row] for row in kept] for name in ("sack", "needless")}
+    arrays = {name: value[kept] for name, value in vars(view).items() if isinstance(value, np.ndarray)}
+    return replace(view, **{**arrays, **changed})
+
+
+def test_packets_that_cards_cut_and_merge_are_joined_segment_by_segment(tmp_path: Path) -> None:
+    right = judged = merged = 0
+    for number in range(CONNECTIONS // 3):
+        run = lasthop.run(parse_scenario(scenario(number)))
+        ((server,), (mobile,)) = (views_of(path) for path in captures(run, tmp_path))
+        near, far = as_merged(server, 0), as_merged(mobile, 10_000_000)
+        merged += len(server.time) - len(near.time) + len(mobile.time) - len(far.time)
+        crossing, records = join_two(near, far).forward, truth(run)
+        place = {int(row): number for number, row in enumerate(crossing.rows)}
+        for row, verdict in crossing.needless.items():
+            at, start = int(near.time[row] - near.time.min()), int(crossing.position[place[row]])
+            end = start + int(crossing.length[place[row]])
+            whole = [needless for (time, seq), needless in records.items() if time == at and start <= seq < end]
+            judged += 1
+            right += verdict is all(whole)
+    print(right, judged, merged)
+    assert merged > CONNECTIONS
+    assert right >= 0.99 * judged
 
 
 def test_losses_are_located_and_counted_as_the_link_counts_them(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lasthop.joining.clocks import Choice, Clocks, compare
-from lasthop.joining.matching import NEVER, arrivals
+from lasthop.joining.matching import NEVER, Arrivals, arrivals
 from lasthop.joining.views import FIN, SYN, Bools, Ints, View, positions
 
 Floats = npt.NDArray[np.float64]
@@ -24,6 +24,7 @@ class Crossing:
 
     Times are seconds by the clock of the bulk sender's end, from the first packet there. `arrived` is NaN for a packet
     that did not arrive; `unknown` marks packets after the last arrival, since the other capture may have ended then.
+    `parts` has, by place, the data that arrived of packets that offloads cut, and of which not all arrived.
     """
 
     side: int
@@ -38,6 +39,7 @@ class Crossing:
     length: Ints
     retransmission: Bools
     only_far: int
+    parts: Mapping[int, list[tuple[int, int]]]
 
     @property
     def lost(self) -> Bools:
@@ -64,9 +66,21 @@ class Crossing:
         True (needless) if all of it arrived in copies that were sent before; None if the other end's capture may have
         ended before that.
         """
-        return _verdicts(
-            self.position, self.length, ~np.isnan(self.arrived), self.unknown, self.retransmission, self.rows
-        )
+        there, perhaps = _Runs(), _Runs()
+        verdicts: dict[int, bool | None] = {}
+        for place in np.flatnonzero(self.length > 0):
+            start, end = int(self.position[place]), int(self.position[place] + self.length[place])
+            if self.retransmission[place]:
+                needless = there.cover(start, end)
+                undecided = not needless and perhaps.cover(start, end)
+                verdicts[int(self.rows[place])] = None if undecided else needless
+            arrived = not np.isnan(self.arrived[place])
+            for first, behind in [(0, end - start)] if arrived else self.parts.get(int(place), ()):
+                there.add(start + first, start + behind)
+                perhaps.add(start + first, start + behind)
+            if self.unknown[place]:
+                perhaps.add(start, end)
+        return verdicts
 
     def to_json(self) -> dict[str, Any]:
         """Return the direction's measures as a JSON object."""
@@ -148,13 +162,13 @@ def join_two(near: View, far: View, clocks: Choice = "auto") -> Joined:
     """Join two views; `near` is the view closer to the sender."""
     side = near.bulk_sender
     start = int(near.time.min())
-    rows_there, there, extra_there = arrivals(near, far, side)
+    there = arrivals(near, far, side)
     # In the reverse direction packets are sent at the far point.
-    rows_back, back, extra_back = arrivals(far, near, 1 - side)
+    back = arrivals(far, near, 1 - side)
     out, home = near.sent_by(side), far.sent_by(1 - side)
     compared = compare(
-        _differences(near.time[out], there, start, sent_near=True),
-        _differences(far.time[home], back, start, sent_near=False),
+        _differences(near.time[out], there.times, start, sent_near=True),
+        _differences(far.time[home], back.times, start, sent_near=False),
         clocks,
     )
     return Joined(
@@ -164,18 +178,16 @@ def join_two(near: View, far: View, clocks: Choice = "auto") -> Joined:
         forward=_crossing(
             near,
             side,
-            rows_there,
+            there,
             _seconds(near.time[out], start),
-            compared.near_time(_seconds(there, start)),
-            int(extra_there.sum()),
+            compared.near_time(_seconds(there.times, start)),
         ),
         backward=_crossing(
             far,
             1 - side,
-            rows_back,
+            back,
             compared.near_time(_seconds(far.time[home], start)),
-            _seconds(back, start),
-            int(extra_back.sum()),
+            _seconds(back.times, start),
         ),
     )
 
@@ -191,7 +203,7 @@ def _differences(sent: Ints, arrived: Ints, start: int, *, sent_near: bool) -> t
     return (near - start) / 1e9, (far - near) / 1e9
 
 
-def _crossing(view: View, side: int, there_rows: Ints, sent: Floats, arrived: Floats, only_far: int) -> Crossing:
+def _crossing(view: View, side: int, matched: Arrivals, sent: Floats, arrived: Floats) -> Crossing:
     rows = view.sent_by(side)
     there = np.flatnonzero(~np.isnan(arrived))
     unknown = np.arange(len(rows)) > (there[-1] if len(there) else -1)
@@ -200,7 +212,7 @@ def _crossing(view: View, side: int, there_rows: Ints, sent: Floats, arrived: Fl
     return Crossing(
         side=side,
         rows=rows,
-        there=there_rows,
+        there=matched.rows,
         sent=sent,
         arrived=arrived,
         unknown=unknown & np.isnan(arrived),
@@ -208,25 +220,9 @@ def _crossing(view: View, side: int, there_rows: Ints, sent: Floats, arrived: Fl
         position=position - (position[0] if len(position) else 0),
         length=view.length[rows] + control,
         retransmission=view.retransmission[rows],
-        only_far=only_far,
+        only_far=int(matched.left.sum()),
+        parts=matched.parts,
     )
-
-
-def _verdicts(
-    position: Ints, length: Ints, arrived: Bools, unknown: Bools, retransmission: Bools, rows: Ints
-) -> dict[int, bool | None]:
-    there, perhaps = _Runs(), _Runs()
-    verdicts: dict[int, bool | None] = {}
-    for place in np.flatnonzero(length > 0):
-        start, end = int(position[place]), int(position[place] + length[place])
-        if retransmission[place]:
-            needless = there.cover(start, end)
-            verdicts[int(rows[place])] = None if not needless and perhaps.cover(start, end) else needless
-        if arrived[place]:
-            there.add(start, end)
-        if arrived[place] or unknown[place]:
-            perhaps.add(start, end)
-    return verdicts
 
 
 class _Runs:

@@ -22,6 +22,7 @@ NONE: Final = -1
 """The value of a number that a packet does not have."""
 SYN: Final = 2
 FIN: Final = 1
+RST: Final = 4
 
 
 @dataclass(frozen=True)
