@@ -1,7 +1,7 @@
 """Learns the shapes of congestion controls' windows from runs of lasthop, and judges the classifier by other runs.
 
-    controls.py fit [--seeds 1 2]           # writes python/lasthop/congestion_signatures.csv
-    controls.py judge [--seeds 11]          # prints a table of what was right, over the same paths and over others
+    controls.py fit [--seeds 1 2 3 4 5 6]   # writes python/lasthop/congestion_signatures.csv
+    controls.py judge [--seeds 11 12 13]    # prints a table of what was right, over the same paths and over others
 
 Each of the congestion controls transfers for 60 s over each path; a seed moves the path's rate, delay and queue by up
 to a fifth. The capture of the sender's host is analyzed as anybody's. Runs are deterministic.
@@ -167,9 +167,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+")
     options = parser.parse_args()
     if options.what == "fit":
-        fit(options.seeds or [1, 2])
+        fit(options.seeds or range(1, 7))
     else:
-        judge(options.seeds or [11])
+        judge(options.seeds or range(11, 14))
 
 
 if __name__ == "__main__":
