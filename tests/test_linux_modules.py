@@ -17,6 +17,23 @@ from lasthop.judge.modules import MODULES, source_folder
 
 CONGESTION: Final = "hosts.server.tcp.congestion"
 
+RECORDED: Final = {"tables": ["segments", "tcp"], "captures": []}
+
+STATES: Final = {
+    "bic": "bictcp",
+    "cubic": "bictcp",
+    "nv": "tcpnv",
+    "highspeed": "hstcp",
+    "scalable": None,
+}
+"""Structs of states whose names are not the modules', and modules without a state."""
+
+VARIABLES: Final = {
+    "cubic": ("cnt", "last_max_cwnd", "epoch_start", "delay_min", "found", "curr_rtt"),
+    "bbr": ("min_rtt_us", "mode", "full_bw_reached", "pacing_gain", "cwnd_gain", "cycle_idx", "bw.s[0].v"),
+}
+"""Some of the variables of a state."""
+
 AIMD: Final = (Path(__file__).parents[1] / "crates/modules/tests/tcp_aimd.c").read_text("utf-8")
 
 
@@ -39,6 +56,7 @@ def test_cc_build_shows_the_name_and_the_parameters(lasthop: Lasthop, tmp_path: 
     assert built.status == 0, built.err
     assert (built.json["name"], built.json["cong_control"], built.json["plugin"]) == ("aimd", False, "aimd.so")
     assert [known["name"] for known in built.json["parameters"]] == ["kept", "fast"]
+    assert built.json["state"] == {"struct": "aimd", "variables": ["acks"]}
     from_text = lasthop("run", "quickstart", "--json", "--set", f'{CONGESTION}={{ linux = "tcp_aimd.c" }}')
     (tmp_path / "tcp_aimd.c").unlink()
     from_plugin = lasthop("run", "quickstart", "--json", "--set", f'{CONGESTION}={{ linux = "aimd.so" }}')
@@ -141,7 +159,26 @@ def test_a_module_of_linux_source_runs_unmodified(module: str, record_property: 
     if folder is None:
         record_property("not run", "the modules of Linux: apt-get install linux-source")
         return
-    assert build_module(folder / f"tcp_{module}.c").name == module
-    overrides = named(folder / f"tcp_{module}.c") | {"hosts.server.profile": "linux-6"}
-    run = lasthop.run("lossy-path", overrides=overrides)
+    built = build_module(folder / f"tcp_{module}.c")
+    assert built.name == module
+    state = None if built.state is None else built.state.struct
+    assert state == STATES.get(module, module)
+    assert built.state is None or set(VARIABLES.get(module, ())) <= set(built.state.variables)
+    keys = {} if state is None else {"state": state}
+    overrides = named(folder / f"tcp_{module}.c", **keys) | {"hosts.server.profile": "linux-6"}
+    run = lasthop.run("lossy-path", overrides=overrides, record=RECORDED)
     assert run.flows["completed"][0].as_py()
+    recorded = set() if state is None else set(run.tables["variables"]["name"].to_pylist())
+    assert recorded == (set() if built.state is None else set(built.state.variables))
+
+
+def test_changes_of_a_modules_variables_are_recorded_and_drawn(aimd: Path) -> None:
+    assert "variables" not in lasthop.run("lossy-path", overrides=named(aimd), record=RECORDED).tables
+    run = lasthop.run("lossy-path", overrides=named(aimd, state="aimd"), record=RECORDED)
+    rows = run.tables["variables"]
+    assert set(rows["name"].to_pylist()) == {"acks"}
+    assert rows["value"][0].as_py() == 0
+    assert any("acks" in axes.get_title(loc="left") for axes in run.plot("variables").axes)
+    wrong = named(aimd, state="bictcp")
+    with pytest.raises(InputError, match="no struct bictcp for its state — it has aimd"):
+        lasthop.run("lossy-path", overrides=wrong)

@@ -54,6 +54,8 @@ class Reno:
         self.ssthresh = max(min(used // 2, self.window), 2 * self.mss)
 '''
 
+NAMED: Final = RENO.replace("class Reno:\n", 'class Reno:\n    named_state = ("ssthresh", "units")\n\n', 1)
+
 MINE: Final = """\
 class Mine:
     def __init__(self, mss, window):
@@ -123,6 +125,20 @@ def test_a_mistake_has_its_file_its_line_and_the_exit_status_2(
     assert f"{where}: " in ended.err
     assert message in ended.err
     assert " — " in ended.err
+
+
+def test_the_attributes_that_a_class_names_are_recorded(tmp_path: Path) -> None:
+    record = {"tables": ["segments", "tcp"], "captures": []}
+    own = {CONGESTION: {"python": f"{written(tmp_path, NAMED)}:Reno"}}
+    run = lasthop.run("lossy-path", overrides=own, record=record)
+    rows = run.tables["variables"]
+    assert rows["name"].to_pylist()[:2] == ["ssthresh", "units"]
+    assert rows["value"][0].as_py() == float("inf")
+    assert len(run.plot("variables").axes) > 0
+    for wrong, words in (('("nothing",)', "nothing"), ('"units"', "no tuple of names"), ('("halve",)', "no number")):
+        file = written(tmp_path, NAMED.replace('("ssthresh", "units")', wrong))
+        with pytest.raises(InputError, match=words):
+            lasthop.run("lossy-path", overrides={CONGESTION: {"python": f"{file}:Reno"}}, record=record)
 
 
 def test_a_call_that_does_not_return_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

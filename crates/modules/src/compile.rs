@@ -11,6 +11,7 @@ use tcp::congestion::Module;
 use crate::error::ModuleError;
 use crate::headers;
 use crate::scratch::Scratch;
+use crate::state::State;
 
 /// A compiled module: the bytes of a shared library.
 #[derive(Clone, Debug)]
@@ -19,16 +20,38 @@ pub struct Plugin {
     pub file: String,
     /// The library.
     pub bytes: Arc<[u8]>,
+    /// The struct of the module's own state whose variables are recorded.
+    pub state: Option<State>,
 }
 
-/// Compiles the files of a module, or takes the plug-in that they are.
+/// Compiles the files of a module for a run, or takes the plug-in that they are. Debug information is made and read
+/// only where the choice of the module names its state.
 ///
 /// # Errors
-/// There is no compiler, or it refuses the file: with its line and the compiler's words.
+/// There is no compiler, or it refuses the file: with its line and the compiler's words. The module names a struct for
+/// its state that is not there.
 pub fn compile(module: &Module) -> Result<Plugin, ModuleError> {
+    let bytes = library(module, !module.state.is_empty())?;
+    let state = State::named(module, &bytes)?;
+    Ok(Plugin { file: module.file.clone(), bytes: bytes.into(), state })
+}
+
+/// Compiles the files of a module for later runs, with debug information. The state is the struct that it names, or
+/// else the one to which most of its functions have a pointer.
+///
+/// # Errors
+/// As [`compile`].
+pub fn build(module: &Module) -> Result<Plugin, ModuleError> {
+    let bytes = library(module, true)?;
+    let state = State::named(module, &bytes)?.or_else(|| State::likeliest(&bytes));
+    Ok(Plugin { file: module.file.clone(), bytes: bytes.into(), state })
+}
+
+/// The bytes of a plug-in, with debug information or without.
+fn library(module: &Module, debug: bool) -> Result<Vec<u8>, ModuleError> {
     let main = file_name(&module.file);
     if let Some(bytes) = module.plugin() {
-        return Ok(Plugin { file: module.file.clone(), bytes: bytes.into() });
+        return Ok(bytes);
     }
     let compiler = compiler(&module.file)?;
     let text = module.sources.get(main).map_or("", String::as_str);
@@ -36,8 +59,8 @@ pub fn compile(module: &Module) -> Result<Plugin, ModuleError> {
     let kernels = if text.contains("cong_control") { KERNELS } else { &KERNELS[..1] };
     let mut refused: Option<Refused> = None;
     for kernel in kernels {
-        match attempt(&compiler, main, &module.sources, kernel) {
-            Ok(bytes) => return Ok(Plugin { file: module.file.clone(), bytes: bytes.into() }),
+        match attempt(&compiler, main, &module.sources, kernel, debug) {
+            Ok(bytes) => return Ok(bytes),
             Err(later) if refused.as_ref().is_none_or(|earlier| later.errors() < earlier.errors()) => {
                 refused = Some(later);
             }
@@ -126,6 +149,7 @@ fn attempt(
     main: &str,
     sources: &BTreeMap<String, String>,
     kernel: &str,
+    debug: bool,
 ) -> Result<Vec<u8>, Refused> {
     let failed = |error: std::io::Error| Refused { words: error.to_string() };
     let folder = Scratch::new().map_err(failed)?;
@@ -146,6 +170,10 @@ fn attempt(
         if name == main {
             command.arg("-DLASTHOP_MAIN");
         }
+        if name == main && debug {
+            // Of the file that has the state; without the name of the folder, which is a new one each time.
+            command.args(["-g".to_owned(), format!("-fdebug-prefix-map={}=.", at.display())]);
+        }
         run(command.args(["-c", name, "-o", &object]))?;
         objects.push(object);
     }
@@ -159,7 +187,8 @@ fn attempt(
         "plugin.so",
     ]);
     if cfg!(not(target_vendor = "apple")) {
-        link.args(["-Wl,-z,defs", "-s"]);
+        link.arg("-Wl,-z,defs");
+        link.args((!debug).then_some("-s"));
     }
     run(link.arg("../bridge.c").args(&objects))?;
     fs::read(module.join("plugin.so")).map_err(failed)

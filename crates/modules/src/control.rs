@@ -203,6 +203,10 @@ impl CongestionControl for ModuleControl {
         self.call(&Event { kind: Kind::Restore, cwnd: cwnd.0, ssthresh: ssthresh.0, ..Event::default() });
     }
 
+    fn variables(&self) -> Vec<(Arc<str>, f64)> {
+        self.library.state().map(|state| state.read(&self.private())).unwrap_or_default()
+    }
+
     fn cwnd(&self) -> Bytes {
         self.smss * u64::from(self.answer.cwnd.max(1))
     }

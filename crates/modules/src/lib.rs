@@ -7,6 +7,7 @@
 //!
 //! - `compile.rs` makes a plug-in of a module's files;
 //! - `library.rs` loads one for a run, sets its parameters, and calls it;
+//! - `debug_information.rs` finds the struct of its own state, and `state.rs` reads the variables;
 //! - `guard.rs` ends a call that crashes or does not return;
 //! - `control.rs` is the [`CongestionControl`](tcp::congestion::CongestionControl) of a connection.
 //!
@@ -16,6 +17,7 @@
 
 mod compile;
 mod control;
+mod debug_information;
 mod error;
 mod guard;
 mod headers;
@@ -23,11 +25,13 @@ mod interface;
 mod library;
 mod mistakes;
 mod scratch;
+mod state;
 mod supply;
 
-pub use compile::{Plugin, compile};
+pub use compile::{Plugin, build, compile};
 pub use control::ModuleControl;
 pub use error::ModuleError;
 pub use library::{Library, Parameter};
 pub use mistakes::Mistakes;
+pub use state::{State, Variable};
 pub use supply::supply;

@@ -10,6 +10,7 @@ use crate::error::ModuleError;
 use crate::guard::{self, Watch};
 use crate::interface::{Answer, BRIDGE, Calls, Event};
 use crate::scratch::Scratch;
+use crate::state::State;
 
 /// A plug-in, loaded once for each run and choice of parameters: a module's variables are the library's own, so that
 /// no run sees those of another.
@@ -17,6 +18,7 @@ use crate::scratch::Scratch;
 pub struct Library {
     pub(crate) file: String,
     pub(crate) calls: Calls,
+    state: Option<State>,
     /// A module is called by one thread at a time, whatever its user does.
     turn: Mutex<()>,
     watch: Watch,
@@ -53,7 +55,8 @@ impl Library {
         let library =
             unsafe { libloading::Library::new(&copy) }.map_err(|error| unusable(error.to_string()))?;
         let calls = calls(&library).map_err(|error| unusable(error.to_string()))?;
-        let loaded = Self { file, calls, turn: Mutex::default(), watch: Watch::start(), _library: library };
+        let (state, turn, watch) = (plugin.state.clone(), Mutex::default(), Watch::start());
+        let loaded = Self { file, calls, state, turn, watch, _library: library };
         loaded.register(parameters)?;
         Ok(loaded)
     }
@@ -70,6 +73,12 @@ impl Library {
     pub fn has_cong_control(&self) -> bool {
         // SAFETY: the module is registered.
         unsafe { (self.calls.has_cong_control)() != 0 }
+    }
+
+    /// The struct of the module's own state whose variables are recorded.
+    #[must_use]
+    pub const fn state(&self) -> Option<&State> {
+        self.state.as_ref()
     }
 
     /// The parameters, in the order of the file.

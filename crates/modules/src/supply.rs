@@ -37,10 +37,10 @@ pub fn supply<'a>(
 /// A module's plug-in. The same text gives the same plug-in, and is compiled once in a process: a study has thousands
 /// of runs.
 fn compiled(module: &Module) -> Result<Plugin, ModuleError> {
-    type Texts = (String, BTreeMap<String, String>);
+    type Texts = (String, String, BTreeMap<String, String>);
     static COMPILED: OnceLock<Mutex<BTreeMap<Texts, Plugin>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(Mutex::default);
-    let key = (module.file.clone(), module.sources.clone());
+    let key = (module.file.clone(), module.state.clone(), module.sources.clone());
     let mut compiled = compiled.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(plugin) = compiled.get(&key) {
         return Ok(plugin.clone());

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use lasthop_modules::{Library, Mistakes, ModuleControl, ModuleError, compile, supply};
+use lasthop_modules::{Library, Mistakes, ModuleControl, ModuleError, build, compile, supply};
 use registry::Choice;
 use scenario::Search;
 use serde_json::{Map, Value, json};
@@ -94,6 +94,84 @@ fn a_module_opens_its_window_and_keeps_state_of_its_own() {
     }
     control.on_ack(&acked(1));
     assert_eq!(control.cwnd(), Bytes(5000));
+}
+
+#[test]
+fn debug_information_names_the_variables_of_a_modules_own_state() {
+    let of_state = Module { state: "aimd".to_owned(), ..module(AIMD) };
+    let library = Arc::new(Library::load(&compile(&of_state).unwrap(), &Map::new()).unwrap());
+    let state = library.state().expect("the compiler writes DWARF");
+    assert_eq!((state.name.as_str(), &*state.variables[0].name), ("aimd", "acks"));
+    let mut control = ModuleControl::new(&library, &Arc::default());
+    control.start(Bytes(1000), Bytes(10_000));
+    control.on_restore(Bytes(4000), Bytes(4000));
+    for acks in 1..4 {
+        control.on_ack(&acked(1));
+        assert_eq!(control.variables()[0], (Arc::from("acks"), f64::from(acks)));
+    }
+}
+
+/// AIMD with a larger state, to which one function more has a pointer than to another struct.
+const KINDS: &str = "struct other { u32 it; };
+enum mood { CALM, WILD };
+struct aimd {
+\tu32 acks;
+\ts8 balance;
+\tu8 phase:3, is_late:1;
+\tenum mood mood;
+\tstruct { u64 start; s32 *where; } clock;
+\tu16 rtt[2], many[20];
+\tbool done;
+};
+static struct other it;
+static int others(struct other *other) { return READ_ONCE(other->it); }
+";
+
+#[test]
+fn fields_of_every_kind_have_names() {
+    let (before, rest) = AIMD.split_once("struct aimd {").expect("the module has a state");
+    let after = rest.split_once("};\n").expect("it ends").1;
+    let registered = "tcp_register_congestion_control(&aimd)";
+    let text =
+        format!("{before}{KINDS}{after}").replacen(registered, &format!("{registered} + others(&it)"), 1);
+    let plugin = build(&module(&text)).unwrap();
+    let state = plugin.state.expect("the compiler writes DWARF");
+    let names: Vec<_> = state.variables.iter().map(|variable| &*variable.name).collect();
+    assert_eq!(
+        names,
+        ["acks", "balance", "phase", "is_late", "mood", "clock.start", "rtt[0]", "rtt[1]", "done"]
+    );
+    let named = |name: &str| compile(&Module { state: name.to_owned(), ..module(&text) });
+    assert_eq!(named("other").unwrap().state.map(|state| state.name).as_deref(), Some("other"));
+    let error = named("nowhere").unwrap_err();
+    assert_eq!((error.key.as_str(), error.help.as_str()), ("state", "it has aimd, other"));
+    let without = compile(&module(&text)).unwrap();
+    assert_eq!(without.state, None);
+    let digits = without.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let sources = BTreeMap::from([("mine.so".to_owned(), digits)]);
+    let error =
+        compile(&Module { file: "mine.so".to_owned(), state: "aimd".to_owned(), sources, ..module(&text) });
+    let error = error.unwrap_err();
+    assert_eq!((error.file.as_str(), error.key.as_str()), ("mine.so", "state"));
+    assert!(error.help.contains("make it by lasthop cc build"), "{}", error.help);
+}
+
+#[test]
+fn a_run_records_the_changes_of_a_modules_variables() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tcp_aimd.c");
+    let of = |state: &str| {
+        run(&format!("{{ linux = {{ file = \"{}\"{state} }} }}", file.display()), ("sack-6675", 0.002), 1)
+    };
+    let (named, plain) = (of(", state = \"aimd\""), of(""));
+    let rows = table(&named, "variables");
+    assert!(rows.num_rows() > 10, "{}", rows.num_rows());
+    assert!(plain.tables.iter().all(|(name, _)| *name != "variables"));
+    for recorded in ["segments", "tcp"] {
+        assert!(
+            table(&named, recorded) == table(&plain, recorded),
+            "{recorded} is the same with state and without"
+        );
+    }
 }
 
 #[test]

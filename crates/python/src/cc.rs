@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 use crate::error::Failure;
 
 /// Compiles a module in C and loads it; returns the plug-in, and as JSON its `name`, its `parameters` (each with
-/// `name`, `value` and `text`), and whether it has `cong_control`.
+/// `name`, `value` and `text`), whether it has `cong_control`, and its `state` (`struct` and `variables`, or null).
 #[pyfunction]
 pub(crate) fn build_module<'py>(
     py: Python<'py>,
@@ -18,7 +18,7 @@ pub(crate) fn build_module<'py>(
 
 #[cfg(unix)]
 fn built(file: &str) -> Result<(std::sync::Arc<[u8]>, serde_json::Value), Failure> {
-    let plugin = modules::compile(&scenario::module(file)?).map_err(Failure::Module)?;
+    let plugin = modules::build(&scenario::module(file)?).map_err(Failure::Module)?;
     let library = modules::Library::load(&plugin, &serde_json::Map::new()).map_err(Failure::Module)?;
     let parameters: Vec<_> = library
         .parameters()
@@ -29,6 +29,10 @@ fn built(file: &str) -> Result<(std::sync::Arc<[u8]>, serde_json::Value), Failur
         "name": library.name(),
         "cong_control": library.has_cong_control(),
         "parameters": parameters,
+        "state": library.state().map(|state| {
+            let names: Vec<_> = state.variables.iter().map(|variable| &*variable.name).collect();
+            serde_json::json!({ "struct": state.name, "variables": names })
+        }),
     });
     Ok((plugin.bytes, described))
 }

@@ -45,7 +45,7 @@ pub use fast_open::{CachedCookie, FastOpenSetting};
 pub use interdependence::{ControlBlock, Interdependence};
 pub use options::{Agreed, OptionLayout};
 pub use reassembly::Arrival;
-pub use record::{Cause, Decision, Kind, ModelRecord, Record, Transmit};
+pub use record::{Cause, Decision, Kind, ModelRecord, Record, Transmit, VariableRecord};
 pub use scoreboard::delivery_rate::{DeliveryRate, LostSegment, RateSample};
 pub use scoreboard::{Mark, Scoreboard, Sent};
 pub use send_half::SOCKET_BUFFER;

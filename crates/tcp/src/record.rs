@@ -1,5 +1,7 @@
 //! The segments and records that an endpoint gives out.
 
+use std::sync::Arc;
+
 use units::{Bytes, Duration, Instant, Rate, Seq};
 use wire::Segment;
 
@@ -226,11 +228,64 @@ impl ModelRecord {
     }
 }
 
+/// A variable of a congestion control's own state, when it was first seen or found changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariableRecord {
+    /// When.
+    pub at: Instant,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its value from then on.
+    pub value: f64,
+}
+
+/// The variables of a congestion control as they were last seen, and their changes.
+#[derive(Debug, Default)]
+pub(crate) struct Variables {
+    values: Vec<u64>,
+    changes: Vec<VariableRecord>,
+}
+
+impl Variables {
+    /// Compares the variables with those seen last: the same ones in the same order.
+    pub(crate) fn note(&mut self, at: Instant, variables: Vec<(Arc<str>, f64)>) {
+        self.values.resize(variables.len(), UNSEEN);
+        for (known, (name, value)) in self.values.iter_mut().zip(variables) {
+            if std::mem::replace(known, value.to_bits()) != value.to_bits() {
+                self.changes.push(VariableRecord { at, name, value });
+            }
+        }
+    }
+
+    /// The changes since the last call, oldest first.
+    pub(crate) fn take(&mut self) -> Vec<VariableRecord> {
+        std::mem::take(&mut self.changes)
+    }
+}
+
+/// Bits of a NaN that no calculation gives.
+const UNSEEN: u64 = u64::MAX;
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_variable_is_recorded_when_it_is_first_seen_and_when_it_changes() {
+        let mut variables = Variables::default();
+        let seen = |count: f64| vec![(Arc::from("count"), count), (Arc::from("fixed"), 0.0)];
+        let names = |changes: Vec<VariableRecord>| {
+            changes.iter().map(|change| (change.name.to_string(), change.value)).collect::<Vec<_>>()
+        };
+        variables.note(Instant::START, seen(1.0));
+        assert_eq!(names(variables.take()), [("count".to_owned(), 1.0), ("fixed".to_owned(), 0.0)]);
+        variables.note(Instant::START, seen(1.0));
+        assert_eq!(variables.take(), []);
+        variables.note(Instant::START, seen(2.0));
+        assert_eq!(names(variables.take()), [("count".to_owned(), 2.0)]);
+    }
 
     #[test]
     fn the_list_is_complete() {

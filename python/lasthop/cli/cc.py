@@ -27,7 +27,8 @@ def command() -> None:
 )
 @JSON
 def build(file: Path, out: Path | None, as_json: bool) -> None:
-    """Compile a congestion-control module of Linux, load it, and show its name and its parameters.
+    """Compile a congestion-control module of Linux, load it, and show its name, its parameters, and the variables of
+    its own state, which the key `state` records.
 
     FILE is C with a struct tcp_congestion_ops, as net/ipv4/tcp_cubic.c. It is compiled by the system's compiler (cc,
     gcc or clang, or the one in CC) against headers of lasthop's own. A scenario names the file itself, or the plug-in
@@ -52,4 +53,10 @@ def build(file: Path, out: Path | None, as_json: bool) -> None:
     if module.parameters:
         rows = [[known.name, known.value, known.text] for known in module.parameters]
         print_table(None, ["parameter", "default", "meaning"], rows)
+    if module.state is None:
+        print_line("state: none can be recorded, as the debug information names no struct of the module's own")
+    else:
+        print_line(f"state: struct {module.state.struct}: {', '.join(module.state.variables)}")
     print_line(f'congestion = {{ linux = "{out or file}" }}')
+    if module.state is not None:
+        print_line(f'congestion = {{ linux = {{ file = "{out or file}", state = "{module.state.struct}" }} }}')

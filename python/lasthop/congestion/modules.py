@@ -20,6 +20,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class State:
+    """The struct of a module's own state (`icsk_ca_priv`), and the variables in it that are recorded."""
+
+    struct: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     """A compiled module: the name that it registers, its parameters, and the bytes of the plug-in."""
 
@@ -28,11 +36,15 @@ class Module:
     governs_recovery: bool
     """Whether it has cong_control, and so sets the window in recovery too."""
     plugin: bytes
+    state: State | None = None
+    """Its own state, where debug information names it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the module, without its bytes, as a JSON object."""
         parameters = [asdict(known) for known in self.parameters]
-        return {"name": self.name, "cong_control": self.governs_recovery, "parameters": parameters}
+        state = None if self.state is None else asdict(self.state)
+        described = {"name": self.name, "cong_control": self.governs_recovery}
+        return {**described, "parameters": parameters, "state": state}
 
 
 def build_module(file: str | PathLike[str]) -> Module:
@@ -44,4 +56,6 @@ def build_module(file: str | PathLike[str]) -> Module:
     plugin, text = _native.build_module(fspath(file))
     described = json.loads(text)
     parameters = tuple(Parameter(**known) for known in described["parameters"])
-    return Module(described["name"], parameters, described["cong_control"], plugin)
+    found = described["state"]
+    state = None if found is None else State(found["struct"], tuple(found["variables"]))
+    return Module(described["name"], parameters, described["cong_control"], plugin, state)

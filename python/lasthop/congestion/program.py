@@ -56,6 +56,18 @@ class Loaded:
         """Whether the class has a timer of its own."""
         return callable(getattr(self.made_of, "timer", None))
 
+    @property
+    def named_state(self) -> tuple[str, ...]:
+        """The attributes of an object that the table `variables` records."""
+        if is_of_aioquic(self.made_of):
+            return ()
+        named = getattr(self.made_of, "named_state", ())
+        if not isinstance(named, tuple | list) or not all(isinstance(name, str) for name in named):
+            help = 'write a tuple with the names of attributes: named_state = ("beta", "epoch")'
+            message = f"named_state is {named!r}, which is no tuple of names"
+            raise InputError(message, file=self.file, line=self.line, key=f"{self.name}.named_state", help=help)
+        return tuple(named)
+
     def create(self, *, mss: int, window: int) -> object:
         """Return an object for a connection with segments of `mss` bytes and a first window of `window` bytes."""
         if is_of_aioquic(self.made_of):
@@ -85,6 +97,12 @@ class Loaded:
         message = f"{value!r} is no size in bytes and no time in seconds"
         help = "window, ssthresh, pacing_rate and quantum are numbers from 0 to 1e12, deadline is from 0 to 1e9 or None"
         return InputError(message, file=self.file, line=self.line_of(method), key=f"{self.name}.{method}", help=help)
+
+    def no_number(self, name: str, value: object) -> InputError:
+        """Return the error for an attribute of `named_state` that cannot be recorded."""
+        message = f"named_state names {name}, and {value!r} is no number"
+        help = "record numbers, True, False or None"
+        return InputError(message, file=self.file, line=self.line, key=f"{self.name}.named_state", help=help)
 
     def line_of(self, method: str) -> int:
         """Return the line of a method, or of the class where it has none of its own."""

@@ -20,6 +20,8 @@ pub(super) struct Class {
     /// `lasthop.congestion.program.Loaded`.
     loaded: Py<PyAny>,
     traits: Traits,
+    /// The attributes of an object that are recorded.
+    named_state: Vec<Arc<str>>,
 }
 
 impl Class {
@@ -39,7 +41,9 @@ impl Class {
             unequal_shares: true,
             ..Traits::default()
         };
-        Ok(Self { loaded: loaded.unbind(), traits })
+        let named_state: Vec<String> = loaded.getattr("named_state")?.extract()?;
+        let named_state = named_state.into_iter().map(Arc::from).collect();
+        Ok(Self { loaded: loaded.unbind(), traits, named_state })
     }
 }
 
@@ -171,6 +175,18 @@ impl PythonControl {
         }
     }
 
+    /// A variable of the object, which is a number; NaN for `None`.
+    fn variable(&self, object: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
+        let value = object.getattr(name)?;
+        match value.extract::<Option<f64>>() {
+            Ok(number) => Ok(number.unwrap_or(f64::NAN)),
+            Err(_) => {
+                let raised = self.class.loaded.bind(object.py()).call_method1("no_number", (name, value))?;
+                Err(PyErr::from_value(raised))
+            }
+        }
+    }
+
     fn absurd(&self, py: Python<'_>, value: &Bound<'_, PyAny>, method: &str) -> PyResult<PyErr> {
         Ok(PyErr::from_value(self.class.loaded.bind(py).call_method1("absurd", (method, value))?))
     }
@@ -268,6 +284,18 @@ impl CongestionControl for PythonControl {
 
     fn ssthresh(&self) -> Bytes {
         self.ssthresh
+    }
+
+    fn variables(&self) -> Vec<(Arc<str>, f64)> {
+        let names = &self.class.named_state;
+        let Some(object) = self.object.as_ref().filter(|_| !names.is_empty()) else { return Vec::new() };
+        Python::attach(|py| {
+            let value = |name: &Arc<str>| Ok((Arc::clone(name), self.variable(object.bind(py), name)?));
+            names.iter().map(value).collect::<PyResult<_>>().unwrap_or_else(|raised| {
+                self.fail(py, "named_state", raised);
+                Vec::new()
+            })
+        })
     }
 }
 

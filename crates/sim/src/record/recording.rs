@@ -14,7 +14,7 @@ use super::packet_row::SnapLength;
 use super::packet_table::PacketTable;
 use super::passage::{Passage, Passages};
 use super::recorder::{Recorder, Records, Tables};
-use super::rows::{DecisionRow, Horizon, Observation, ProxyRow, QueueLength, ROWS, Verdicts};
+use super::rows::{DecisionRow, Horizon, Observation, ProxyRow, QueueLength, ROWS, VariableRow, Verdicts};
 use super::tables;
 use crate::external::ObservedFlow;
 use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, NodeId, ProxyId, Side};
@@ -32,6 +32,7 @@ pub(crate) struct Recording {
     passages: Passages,
     observations: VecDeque<Observation>,
     decisions: Vec<DecisionRow>,
+    variables: Vec<VariableRow>,
     queue_lengths: Vec<QueueLength>,
     blocks: Vec<(CellId, BlockRecord)>,
     proxy_rows: Vec<ProxyRow>,
@@ -52,6 +53,7 @@ impl Recording {
             passages: Passages::default(),
             observations: VecDeque::new(),
             decisions: Vec::new(),
+            variables: Vec::new(),
             queue_lengths: Vec::new(),
             blocks: Vec::new(),
             proxy_rows: Vec::new(),
@@ -170,6 +172,8 @@ impl Recorder for Recording {
                 DecisionRow { conversation, side, position, record }
             };
             self.decisions.extend(records.into_iter().filter(is_recorded).map(row));
+            let changes = endpoint.take_variables().into_iter();
+            self.variables.extend(changes.map(|record| VariableRow { conversation, side, record }));
         }
     }
 
@@ -198,6 +202,7 @@ impl Recorder for Recording {
             self.passages.len(),
             self.observations.len(),
             self.decisions.len(),
+            self.variables.len(),
             self.queue_lengths.len(),
             self.blocks.len(),
             self.proxy_rows.len(),
@@ -236,6 +241,11 @@ impl Recording {
         if self.wanted.tcp {
             let rows: Vec<_> = self.decisions.drain(..horizon.batches(self.decisions.len())).collect();
             put(&mut tables, horizon, &rows, |rows| tables::tcp(rows, &self.packet_table, spec));
+            // A result without a program that names its variables has no such table.
+            let changes: Vec<_> = self.variables.drain(..horizon.batches(self.variables.len())).collect();
+            if !changes.is_empty() {
+                tables.push(tables::variables(&changes, &self.packet_table, spec));
+            }
         }
         if self.wanted.queue {
             let rows = self.take_queue_lengths(horizon, open_since);

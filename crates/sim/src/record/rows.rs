@@ -32,6 +32,15 @@ pub(super) struct DecisionRow {
     pub(super) record: tcp::Record,
 }
 
+/// A row of the table `variables`: a variable of a sender's congestion control has changed.
+#[derive(Debug)]
+pub(super) struct VariableRow {
+    pub(super) conversation: ConversationId,
+    /// The sender's side of the conversation.
+    pub(super) side: Side,
+    pub(super) record: tcp::VariableRecord,
+}
+
 /// A row of the table `queue`: the length of a queue after a packet entered it or left it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueLength {

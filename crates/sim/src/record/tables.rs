@@ -11,10 +11,10 @@ use workload::Transfer;
 use super::packet_row::PacketRow;
 use super::packet_table::PacketTable;
 use super::passage::Passage;
-use super::rows::{DecisionRow, Observation, ProxyRow, QueueLength, Verdicts};
+use super::rows::{DecisionRow, Observation, ProxyRow, QueueLength, VariableRow, Verdicts};
 use crate::cell_summary::{CellSummary, CellUserSummary};
 use crate::external::ObservedFlow;
-use crate::ids::{CellId, DirectionId, Id, Side};
+use crate::ids::{CellId, ConversationId, DirectionId, Id, Side};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
@@ -72,7 +72,7 @@ pub(super) fn tcp(decisions: &[DecisionRow], packet_table: &PacketTable, spec: &
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
         .text("flow", decisions.iter().map(|row| packet_table.flow_name(row.conversation)))
-        .text("host", decisions.iter().map(|row| host(row, packet_table, spec)))
+        .text("host", decisions.iter().map(|row| host((row.conversation, row.side), packet_table, spec)))
         .text("event", rows().map(|row| row.event.id()))
         .text("reason", rows().map(|row| row.reason))
         .i64("seq", positions)
@@ -94,6 +94,19 @@ pub(super) fn tcp(decisions: &[DecisionRow], packet_table: &PacketTable, spec: &
             models().map(|model| model.map(|model| bytes_per_sec(model.pacing_rate))),
         );
     ("tcp", columns.finish())
+}
+
+/// One row for each change of a named variable of a congestion control, as a decision of its sender found it.
+pub(super) fn variables(changes: &[VariableRow], packet_table: &PacketTable, spec: &Spec) -> Table {
+    let rows = || changes.iter().map(|row| &row.record);
+    let columns = Columns::default()
+        .time("time_ns", rows().map(|row| row.at))
+        .text("flow", changes.iter().map(|row| packet_table.flow_name(row.conversation)))
+        .text("host", changes.iter().map(|row| host((row.conversation, row.side), packet_table, spec)))
+        .u32("connection", changes.iter().map(|row| packet_table.number(row.conversation)))
+        .text("name", rows().map(|row| &row.name))
+        .f64("value", rows().map(|row| row.value));
+    ("variables", columns.finish())
 }
 
 fn bytes_per_sec(rate: Rate) -> f64 {
@@ -306,16 +319,20 @@ fn link_name(spec: &Spec, direction: DirectionId) -> &str {
     &spec.links[direction.link().index()].name
 }
 
-/// The name of the host that made a decision.
-fn host<'a>(row: &DecisionRow, packet_table: &'a PacketTable, spec: &'a Spec) -> &'a str {
-    if let Some(proxy) = packet_table.proxy_at(row.conversation, row.side) {
+/// The name of the host at one side of a conversation, which made a decision.
+fn host<'a>(
+    (conversation, side): (ConversationId, Side),
+    packet_table: &'a PacketTable,
+    spec: &'a Spec,
+) -> &'a str {
+    if let Some(proxy) = packet_table.proxy_at(conversation, side) {
         return &spec.node(proxy).name;
     }
-    let Some(flow) = packet_table.flow_of(row.conversation) else {
-        return packet_table.observed_host(row.conversation, row.side).unwrap_or("");
+    let Some(flow) = packet_table.flow_of(conversation) else {
+        return packet_table.observed_host(conversation, side).unwrap_or("");
     };
     let flow = &spec.flows[flow.index()];
-    let node = match row.side {
+    let node = match side {
         Side::From => flow.from,
         Side::To => flow.to,
     };

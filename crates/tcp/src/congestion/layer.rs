@@ -4,6 +4,8 @@
 //! The windows stay the inner algorithm's; a rule sets them by [`CongestionControl::on_restore`]. Rules may lie over
 //! one another in any order.
 
+use std::sync::Arc;
+
 use registry::Choice;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,6 +139,10 @@ impl<R: Rule> CongestionControl for Layer<R> {
 
     fn ssthresh(&self) -> Bytes {
         self.inner.ssthresh()
+    }
+
+    fn variables(&self) -> Vec<(Arc<str>, f64)> {
+        self.inner.variables()
     }
 
     fn in_slow_start(&self) -> bool {

@@ -22,6 +22,8 @@ mod stand_in;
 mod testing;
 mod window;
 
+use std::sync::Arc;
+
 use units::{Bytes, Duration, Instant, Rate, Seq};
 
 pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
@@ -163,6 +165,12 @@ pub trait CongestionControl: std::fmt::Debug + Send {
 
     /// The slow-start threshold; [`Bytes::MAX`] until there was a loss.
     fn ssthresh(&self) -> Bytes;
+
+    /// The variables of its own state by name, in an order that stays: for records alone. Those of a program, where it
+    /// names them; ours have their columns.
+    fn variables(&self) -> Vec<(Arc<str>, f64)> {
+        Vec::new()
+    }
 
     /// Whether the window is below the threshold (RFC 5681 §3.1).
     fn in_slow_start(&self) -> bool {

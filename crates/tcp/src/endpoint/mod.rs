@@ -42,7 +42,7 @@ use crate::send_half::SendHalf;
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
 use crate::window::Pool;
-use crate::{Config, Record, Transmit};
+use crate::{Config, Record, Transmit, VariableRecord};
 use challenges::Challenges;
 
 /// The two ports of a connection.
@@ -248,6 +248,12 @@ impl Endpoint {
     /// The records since the last call, oldest first; none while recording is off.
     pub fn take_records(&mut self) -> Vec<Record> {
         self.send.take_records()
+    }
+
+    /// Takes the changes of the congestion control's named variables, as they were at its decisions
+    /// ([`CongestionControl::variables`](crate::congestion::CongestionControl::variables)).
+    pub fn take_variables(&mut self) -> Vec<VariableRecord> {
+        self.send.take_variables()
     }
 
     /// Its configuration.

@@ -39,11 +39,12 @@ pub(crate) use timeout::TimeoutOutcome;
 
 use crate::congestion::{self, CongestionControl, CongestionEvent, CongestionSignal};
 use crate::dupthresh::View;
+use crate::record::Variables;
 use crate::recovery::{Recovery, RecoveryState, SendWindow};
 use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
 use crate::timers::{Timer, Timers};
-use crate::{Config, Decision, ModelRecord, Record};
+use crate::{Config, Decision, ModelRecord, Record, VariableRecord};
 use duplicate_acks::DuplicateAcks;
 use mtu_search::MtuSearch;
 use offload::Bursts;
@@ -109,6 +110,7 @@ pub(crate) struct SendHalf {
     syn_retries: u32,
     fast_retransmits: u64,
     records: Option<Vec<Record>>,
+    variables: Variables,
 }
 
 impl SendHalf {
@@ -150,6 +152,7 @@ impl SendHalf {
             syn_retries: plain.syn_retries,
             fast_retransmits: 0,
             records: None,
+            variables: Variables::default(),
         }
     }
 
@@ -444,6 +447,11 @@ impl SendHalf {
         self.records.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// The changes of the congestion control's variables since the last call, where records are kept.
+    pub(crate) fn take_variables(&mut self) -> Vec<VariableRecord> {
+        self.variables.take()
+    }
+
     /// Records a decision of the sender and its reason, where records are kept.
     #[inline]
     pub(crate) fn note(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
@@ -475,6 +483,7 @@ impl SendHalf {
         if let Some(records) = &mut self.records {
             records.push(record);
         }
+        self.variables.note(now, self.congestion.variables());
     }
 
     /// The sender's phase, as tables name it.
