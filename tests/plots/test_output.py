@@ -26,6 +26,11 @@ ROWS = [
     for buffer in (3, 7)
 ]
 
+VARIABLES = [
+    {"time_ns": at * 10**9, "flow": "download", "host": "server", "connection": 0, "name": name, "value": value}
+    for at, name, value in [(0, "count", 1.0), (0, "beta", 717.0), (1, "count", 4.0), (2, "count", 2.0)]
+]
+
 RUN_KINDS = [kind for kind in KINDS if kind.id != "published"]
 TIMED_KINDS = [kind for kind in RUN_KINDS if kind.id != "cell"]
 """Pictures with a time axis: the plan of a cell has none."""
@@ -39,6 +44,7 @@ def source() -> Tables:
         "rows": pa.Table.from_pylist(ROWS),
         "cell_users": cell.table("cell_users"),
         "transfers": pa.Table.from_pylist(pages),
+        "variables": pa.Table.from_pylist(VARIABLES),
     }
     return Tables(ModemRun({20: 6.0}).run() | tables, "modem")
 

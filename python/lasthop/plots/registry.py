@@ -22,6 +22,7 @@ from lasthop.plots import (
     throughput,
     time_sequence,
     transfers,
+    variables,
 )
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import ReadOnce, Source, check_tables
@@ -42,6 +43,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     transfers.KIND,
     published.KIND,
     cell.KIND,
+    variables.KIND,
 )
 
 

@@ -130,6 +130,11 @@ def _how_to_get(name: str, source: Source) -> str:
         return f"a capture has no {name!r}; draw time-sequence, rtt, flight, throughput or progress"
     if name == "cell_users":
         return "every run with a shared channel has it; draw it from one, such as of the scenario hsdpa-cell"
+    if name == "variables":
+        return (
+            "name variables by named_state in a class of Python, or by the key state of a module in C, and record the "
+            "table tcp"
+        )
     if name == "rows":
         return "draw it from the result of `lasthop study`, not from one run"
     if "rows" in source.table_names:
