@@ -1,4 +1,6 @@
-//! Runs a target with mutations of its seeds, where libFuzzer is not at hand: `mutate TARGET COUNT`.
+//! Runs a target with mutations of its seeds, where libFuzzer is not at hand: `mutate TARGET COUNT [SKIPPED]`.
+//!
+//! The first SKIPPED of COUNT mutations are made, but not run: a second process continues what a first one began.
 
 use std::path::Path;
 
@@ -16,20 +18,27 @@ impl Numbers {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, count] = arguments.as_slice() else { panic!("usage: mutate TARGET COUNT") };
+    let (name, counts) = arguments.split_first().expect("usage: mutate TARGET COUNT [SKIPPED]");
+    let number = |text: &String| text.parse::<u64>().unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
+    let (count, skipped) = match counts {
+        [count] => (number(count), 0),
+        [count, skipped] => (number(count), number(skipped)),
+        _ => panic!("usage: mutate TARGET COUNT [SKIPPED]"),
+    };
     let target = fuzz::TARGETS.into_iter().find(|target| target.name == name);
     let target = target.unwrap_or_else(|| panic!("there is no target {name}"));
-    let count: u64 = count.parse().unwrap_or_else(|wrong| panic!("{count}: {wrong}"));
     let seeds = seeds(name);
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
-    for _ in 0..count {
+    for place in 0..count {
         let mut bytes = seeds[numbers.below(seeds.len())].clone();
         for _ in 0..=numbers.below(8) {
             mutate(&mut bytes, &mut numbers);
         }
-        (target.run)(&bytes);
+        if place >= skipped {
+            (target.run)(&bytes);
+        }
     }
-    println!("{name}: {count} mutations of {} seeds reveal nothing", seeds.len());
+    println!("{name}: {} mutations of {} seeds reveal nothing", count.saturating_sub(skipped), seeds.len());
 }
 
 /// Changes, removes or repeats some bytes.
