@@ -11,7 +11,6 @@ use std::net::SocketAddr;
 use ::quic::{KeyLog, Origin};
 use serde::Serialize;
 use units::{Duration, Instant};
-use wire::udp::Datagram;
 
 use crate::quic_contents::{QuicContents, QuicStep, TrackedContents};
 
@@ -43,8 +42,23 @@ pub struct QuicConnection {
     pub spin_rtt_min_s: Option<f64>,
     /// The mean time between two such changes, in seconds.
     pub spin_rtt_mean_s: Option<f64>,
+    /// Its name in tables: the client's address and the server's, after the name of the point if there are several.
+    pub flow: String,
+    /// The changes of the client's address.
+    pub migrations: Vec<Migration>,
     /// What its packets contain, as far as there are keys.
     pub contents: QuicContents,
+}
+
+/// A change of the client's address: a migration, or another binding of a NAT (RFC 9000 §9).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Migration {
+    /// Time of its first datagram with the new address, in seconds from the first packet of the capture.
+    pub time_s: f64,
+    /// The frame of that datagram.
+    pub frame: u64,
+    /// The new address.
+    pub client: String,
 }
 
 /// The QUIC connections at one point.
@@ -60,6 +74,8 @@ struct TrackedConnection {
     ends: [SocketAddr; 2],
     /// The client's present address, if it has migrated.
     client: SocketAddr,
+    /// Its changes of address.
+    migrations: Vec<(Origin, SocketAddr)>,
     version: u32,
     ids: [Vec<Vec<u8>>; 2],
     first: Instant,
@@ -94,36 +110,25 @@ impl Quic {
         &mut self,
         origin: Origin,
         [source, destination]: [SocketAddr; 2],
-        datagram: &Datagram,
+        datagram: &[u8],
         (is_cut, log): (bool, &KeyLog),
         each: &mut dyn FnMut(&QuicStep<'_>),
     ) {
         let at = origin.at;
-        let mut head = Vec::with_capacity(LONGEST_HEAD);
-        let shown = datagram.payload.len().min(LONGEST_HEAD as u32);
-        datagram.payload.slice(0, shown).write_to(&mut head);
+        let head = &datagram[..datagram.len().min(LONGEST_HEAD)];
         let Some(&first) = head.first() else { return };
-        let long = (first & 0x80 != 0).then(|| LongHeader::read(&head)).flatten();
-        let Some(index) = self.connection_of(at, source, destination, first, &head, long.as_ref()) else {
+        let long = (first & 0x80 != 0).then(|| LongHeader::read(head)).flatten();
+        let Some(index) = self.connection_of(origin, source, destination, first, head, long.as_ref()) else {
             return;
         };
         let seen = &mut self.connections[index];
         let side = usize::from(source != seen.client);
         seen.last = at;
-        seen.sides[side].add(at, datagram.payload.len(), first, long.is_some());
+        seen.sides[side].add(at, datagram.len() as u32, first, long.is_some());
         let of_header = long.map(|header| header.source).filter(|id| !id.is_empty());
-        let mut whole = Vec::with_capacity(datagram.payload.len() as usize);
-        datagram.payload.write_to(&mut whole);
-        let of_frames = seen.contents.handle_datagram(
-            origin,
-            side,
-            &whole,
-            is_cut,
-            log,
-            &mut |packet, passed, events| {
-                each(&QuicStep { connection: index, packet, passed, events });
-            },
-        );
+        let of_frames = seen.contents.handle_datagram(origin, side, datagram, is_cut, log, &mut |step| {
+            each(&QuicStep { connection: index, ..*step })
+        });
         for id in of_header.into_iter().chain(of_frames) {
             if !seen.ids[side].contains(&id) && seen.ids[side].len() < MOST_IDS {
                 seen.ids[side].push(id.clone());
@@ -137,19 +142,29 @@ impl Quic {
         self.connections.len()
     }
 
-    /// The ends of a connection, the client's first.
-    pub(crate) fn ends(&self, connection: usize) -> [SocketAddr; 2] {
-        self.connections[connection].ends
+    /// The report, with times from `began`. Flows have the name of the point if there are several.
+    pub(crate) fn report(&self, point: &str, several: bool, began: Instant) -> Vec<QuicConnection> {
+        let names = self.names(several.then_some(point));
+        self.connections.iter().zip(names).map(|(seen, flow)| seen.report(point, flow, began)).collect()
     }
 
-    /// The report, with times from `began`.
-    pub(crate) fn report(&self, point: &str, began: Instant) -> Vec<QuicConnection> {
-        self.connections.iter().map(|seen| seen.report(point, began)).collect()
+    /// The names of the connections in tables. Connections between the same addresses are counted.
+    pub(crate) fn names(&self, point: Option<&str>) -> Vec<String> {
+        let mut times: BTreeMap<[SocketAddr; 2], u32> = BTreeMap::new();
+        let name = |seen: &TrackedConnection| {
+            let count = times.entry(seen.ends).or_default();
+            *count += 1;
+            let [client, server] = seen.ends;
+            let which = if *count > 1 { format!(", connection {count}") } else { String::new() };
+            let point = point.map_or_else(String::new, |point| format!("{point}: "));
+            format!("{point}QUIC {client}-{server}{which}")
+        };
+        self.connections.iter().map(name).collect()
     }
 
     fn connection_of(
         &mut self,
-        at: Instant,
+        origin: Origin,
         source: SocketAddr,
         destination: SocketAddr,
         first: u8,
@@ -165,7 +180,7 @@ impl Quic {
         match long {
             Some(header) if is_known(header.version) => {
                 let index = self.connections.len();
-                self.connections.push(TrackedConnection::new(at, source, destination, header.version));
+                self.connections.push(TrackedConnection::new(origin.at, source, destination, header.version));
                 self.by_ends.insert(key, index);
                 Some(index)
             }
@@ -175,7 +190,11 @@ impl Quic {
                 self.by_ends.insert(key, index);
                 let seen = &mut self.connections[index];
                 if destination == seen.ends[1] {
-                    seen.client = source; // Only clients migrate (RFC 9000 §9).
+                    // Only clients migrate (RFC 9000 §9).
+                    seen.client = source;
+                    if seen.migrations.len() < MOST_MIGRATIONS {
+                        seen.migrations.push((origin, source));
+                    }
                 }
                 Some(index)
             }
@@ -208,6 +227,7 @@ impl TrackedConnection {
         Self {
             ends: [client, server],
             client,
+            migrations: Vec::new(),
             version,
             ids: Default::default(),
             first: at,
@@ -217,8 +237,13 @@ impl TrackedConnection {
         }
     }
 
-    fn report(&self, point: &str, began: Instant) -> QuicConnection {
+    fn report(&self, point: &str, flow: String, began: Instant) -> QuicConnection {
         let hexadecimal = |id: &Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let migration = |(origin, client): &(Origin, SocketAddr)| Migration {
+            time_s: origin.at.saturating_since(began).as_secs_f64(),
+            frame: origin.frame,
+            client: client.to_string(),
+        };
         let client = &self.sides[0];
         let any = client.round_trips > 0;
         QuicConnection {
@@ -234,6 +259,8 @@ impl TrackedConnection {
             spin_changes: self.sides.each_ref().map(|side| side.changes),
             spin_rtt_min_s: any.then(|| client.shortest.as_secs_f64()),
             spin_rtt_mean_s: any.then(|| client.sum.as_secs_f64() / client.round_trips as f64),
+            flow,
+            migrations: self.migrations.iter().map(migration).collect(),
             contents: self.contents.report(),
         }
     }
@@ -290,24 +317,24 @@ const VERSION_2: u32 = 0x6b33_43cf;
 /// The first byte, the version, and two IDs of 20 bytes after their lengths.
 const LONGEST_HEAD: usize = 47;
 
+/// Number of changes of address kept for each connection.
+const MOST_MIGRATIONS: usize = 100;
+
 /// Number of IDs kept for each side.
 const MOST_IDS: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::{Data, Payload};
 
     fn end(port: u16) -> SocketAddr {
         SocketAddr::from(([10, 0, 0, 1], port))
     }
 
     fn pass(quic: &mut Quic, milliseconds: u64, ports: [u16; 2], bytes: &[u8]) {
-        let payload = Payload::Data(Data::from(bytes.to_vec()));
-        let datagram = Datagram { source_port: ports[0], destination_port: ports[1], payload };
         let at = Instant::START + Duration::from_millis(milliseconds);
         let (origin, log) = (Origin { at, frame: 1 }, KeyLog::default());
-        quic.handle_datagram(origin, ports.map(end), &datagram, (false, &log), &mut |_| {});
+        quic.handle_datagram(origin, ports.map(end), bytes, (false, &log), &mut |_| {});
     }
 
     const CLIENT_S_INITIAL: [u8; 16] = [0xc0, 0, 0, 0, 1, 4, 9, 9, 9, 9, 4, 1, 2, 3, 4, 0];
@@ -322,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_known_by_its_long_headers_and_ids() {
-        let found = handshake().report("", Instant::START);
+        let found = handshake().report("", false, Instant::START);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].connection_ids, [vec!["01020304"], vec!["05060708"]]);
         assert_eq!((found[0].version, found[0].datagrams, found[0].long_headers), (1, [1, 1], [1, 1]));
@@ -334,7 +361,7 @@ mod tests {
         for (at, first) in [(20, 0x40), (40, 0x60), (41, 0x60), (65, 0x40), (85, 0x60)] {
             pass(&mut quic, at, [7, 443], &[first, 5, 6, 7, 8, 0]);
         }
-        let found = &quic.report("", Instant::START)[0];
+        let found = &quic.report("", false, Instant::START)[0];
         assert_eq!(found.spin_changes, [3, 0]);
         assert_eq!((found.spin_rtt_min_s, found.spin_rtt_mean_s), (Some(0.02), Some(0.0225)));
     }
@@ -344,7 +371,12 @@ mod tests {
         let mut quic = handshake();
         pass(&mut quic, 20, [8, 443], &[0x40, 5, 6, 7, 8, 0]);
         pass(&mut quic, 30, [443, 8], &[0x40, 1, 2, 3, 4, 0]);
-        assert_eq!(quic.report("", Instant::START)[0].datagrams, [2, 2]);
+        let found = &quic.report("", false, Instant::START)[0];
+        assert_eq!(found.datagrams, [2, 2]);
+        assert_eq!(
+            found.migrations.iter().map(|one| one.client.as_str()).collect::<Vec<_>>(),
+            ["10.0.0.1:8"]
+        );
     }
 
     #[test]
@@ -355,6 +387,6 @@ mod tests {
         {
             pass(&mut quic, 0, [53, 9], bytes);
         }
-        assert!(quic.report("", Instant::START).is_empty());
+        assert!(quic.report("", false, Instant::START).is_empty());
     }
 }

@@ -39,10 +39,9 @@ pub(crate) struct QuicStep<'a> {
     pub(crate) passed: Option<Passed>,
     /// The fates of earlier packets that it shows.
     pub(crate) events: &'a [Event],
+    /// Bytes of streams that each side may send by the peer's transport parameters.
+    pub(crate) limits: [u64; 2],
 }
-
-/// Takes a packet, what its sender's history says of it, and the fates that it shows.
-type Take<'a> = dyn FnMut(&Packet<'_>, Option<Passed>, &[Event]) + 'a;
 
 /// The packets of a connection so far.
 #[derive(Debug, Default)]
@@ -69,16 +68,17 @@ impl TrackedContents {
         datagram: &[u8],
         is_cut: bool,
         log: &KeyLog,
-        each: &mut Take<'_>,
+        each: &mut dyn FnMut(&QuicStep<'_>),
     ) -> Vec<Vec<u8>> {
         let Self { connection, senders, counts } = self;
         let delays = [0, 1].map(|side| connection.ack_delays(side));
+        let limits = [1, 0].map(|peer| connection.initial_max_data(peer));
         let mut ids = Vec::new();
         connection.handle_datagram(origin, side, datagram, is_cut, log, &mut |packet| {
             counts.add(packet);
             let mut events = Vec::new();
             let passed = senders.handle_packet(packet, delays, &mut |event| events.push(event));
-            each(packet, passed, &events);
+            each(&QuicStep { connection: 0, packet, passed, events: &events, limits });
             ids.extend(announced(packet));
         });
         ids

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use ::quic::frame::ranges_text;
 use ::quic::sender::{Event, Rule};
-use ::quic::{Fate, Frame, Origin, Packet, Space};
+use ::quic::{Fate, Frame, KeyLog, Origin, Packet, Space};
 use arrow_array::RecordBatch;
 use parquet::Columns;
 use units::{Duration, Instant};
@@ -31,9 +31,19 @@ pub fn quic_packets<R: Read>(mut frames: Frames<R>) -> RecordBatch {
         let (Some(number), Ok(bytes)) = (frame.packet, frames.unpack(&frame)) else { continue };
         let Ok(parsed) = wire::parse_headers(&bytes) else { continue };
         let origin = Origin { at: frame.at, frame: number.0 };
-        reading.points[point].add(origin, &parsed, &frames);
+        reading.points[point].add(origin, &parsed, &bytes, frames.key_log());
     }
-    reading.finish(frames.began().unwrap_or(Instant::START))
+    let several = frames.points().len() > 1;
+    let names: Vec<_> = frames.points().iter().map(|point| several.then_some(point.name.as_str())).collect();
+    reading.finish(frames.began().unwrap_or(Instant::START), &names)
+}
+
+/// Source and destination of a datagram of UDP, and the bytes that it carries; `bytes` are the IP packet.
+pub(crate) fn datagram_of<'a>(parsed: &Parsed, bytes: &'a [u8]) -> Option<([SocketAddr; 2], &'a [u8])> {
+    let Transport::Udp(datagram) = &parsed.transport else { return None };
+    let source = SocketAddr::new(parsed.header.source(), datagram.source_port);
+    let destination = SocketAddr::new(parsed.header.destination(), datagram.destination_port);
+    Some(([source, destination], wire::datagram_payload(bytes)?))
 }
 
 #[derive(Default)]
@@ -69,13 +79,11 @@ struct Row {
 }
 
 impl Point {
-    fn add<R: Read>(&mut self, origin: Origin, parsed: &Parsed, frames: &Frames<R>) {
-        let Transport::Udp(datagram) = &parsed.transport else { return };
-        let source = SocketAddr::new(parsed.header.source(), datagram.source_port);
-        let destination = SocketAddr::new(parsed.header.destination(), datagram.destination_port);
+    fn add(&mut self, origin: Origin, parsed: &Parsed, bytes: &[u8], log: &KeyLog) {
+        let Some((ends, datagram)) = datagram_of(parsed, bytes) else { return };
         let Self { quic, rows, places } = self;
-        let how = (parsed.missing > 0, frames.key_log());
-        quic.handle_datagram(origin, [source, destination], datagram, how, &mut |step| {
+        let how = (parsed.missing > 0, log);
+        quic.handle_datagram(origin, ends, datagram, how, &mut |step| {
             let packet = step.packet;
             for event in step.events {
                 let key = (step.connection, event.side, event.space, event.number);
@@ -126,23 +134,23 @@ impl Row {
 }
 
 impl QuicReader {
-    fn finish(self, began: Instant) -> RecordBatch {
+    fn finish(self, began: Instant, points: &[Option<&str>]) -> RecordBatch {
         // The connections of a point follow all those of the points before it.
         let mut first = 0;
-        let mut all: Vec<(usize, [SocketAddr; 2], Row)> = Vec::new();
-        for Point { quic, rows, .. } in self.points {
-            all.extend(rows.into_iter().map(|row| (first + row.connection, quic.ends(row.connection), row)));
+        let mut all: Vec<(usize, Row)> = Vec::new();
+        let mut flows = Vec::new();
+        for (Point { quic, rows, .. }, point) in self.points.into_iter().zip(points) {
+            all.extend(rows.into_iter().map(|row| (first + row.connection, row)));
+            flows.extend(quic.names(*point));
             first += quic.len();
         }
-        let rows = || all.iter().map(|(_, _, row)| row);
+        let rows = || all.iter().map(|(_, row)| row);
         let passed = || rows().map(|row| row.passed);
         let since = |at: Instant| at.saturating_since(began).as_nanos();
-        let name = |[client, server]: &[SocketAddr; 2]| format!("{client}-{server}");
-        let names: Vec<_> = all.iter().map(|(_, ends, _)| name(ends)).collect();
         Columns::default()
             .u64("time_ns", rows().map(|row| since(row.at)))
-            .text("flow", names.iter().map(String::as_str))
-            .u32("connection", all.iter().map(|(connection, ..)| *connection as u32))
+            .text("flow", all.iter().map(|(connection, _)| flows[*connection].as_str()))
+            .u32("connection", all.iter().map(|(connection, _)| *connection as u32))
             .boolean("from_client", rows().map(|row| row.from_client))
             .u64("packet", rows().map(|row| row.frame))
             .text("kind", rows().map(|row| row.kind))

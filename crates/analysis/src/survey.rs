@@ -10,12 +10,12 @@ use trace::flow::{Flow, Judgement, ObservedSegment, SegmentKind, Side};
 use units::{Duration, Instant, PacketId};
 use wire::capture::{Frame, Interface};
 use wire::framing::NotIp;
-use wire::{Parsed, Transport};
 
 use crate::frames::Frames;
 use crate::incidents::Incidents;
 
 use crate::quic::{Quic, QuicConnection};
+use crate::quic_packets::datagram_of;
 use crate::report::{Activity, PointReport, Report, TcpConnection};
 use crate::segment_kind::kind_id;
 
@@ -155,8 +155,10 @@ impl Survey {
         self.points.iter().map(of_point).collect()
     }
 
-    fn quic(&self, began: Instant) -> Vec<QuicConnection> {
-        self.points.iter().flat_map(|seen| seen.quic.report(&seen.interface.name, began)).collect()
+    /// The connections of QUIC of each point.
+    pub(crate) fn quic(&self, began: Instant) -> Vec<QuicConnection> {
+        let several = self.points.len() > 1;
+        self.points.iter().flat_map(|seen| seen.quic.report(&seen.interface.name, several, began)).collect()
     }
 
     fn connections(&self, began: Instant) -> Vec<TcpConnection> {
@@ -207,11 +209,9 @@ impl PointSurvey {
             drop(self.capture.handle_packet(frame.at, number, bytes));
             return None;
         };
-        if let Transport::Udp(datagram) = &parsed.transport {
-            let [source, destination] = ends(&parsed, [datagram.source_port, datagram.destination_port]);
+        if let Some((ends, datagram)) = datagram_of(&parsed, bytes) {
             let origin = Origin { at: frame.at, frame: number.0 };
-            let missing = parsed.missing > 0;
-            self.quic.handle_datagram(origin, [source, destination], datagram, (missing, log), &mut |_| {});
+            self.quic.handle_datagram(origin, ends, datagram, (parsed.missing > 0, log), &mut |_| {});
         }
         let (index, observed) = self.capture.handle_parsed(frame.at, number, &parsed)?;
         let segment = parsed.segment()?;
@@ -228,14 +228,6 @@ impl PointSurvey {
         self.incidents[index].on_packet(frame.at, number, flow, segment, &observed);
         Some(Seen { at: frame.at.saturating_since(began), number, flow, observed })
     }
-}
-
-fn ends(parsed: &Parsed, ports: [u16; 2]) -> [SocketAddr; 2] {
-    let [source, destination] = ports;
-    [
-        SocketAddr::new(parsed.header.source(), source),
-        SocketAddr::new(parsed.header.destination(), destination),
-    ]
 }
 
 /// A connection's name: opener and peer, after the name of the point if there are several.

@@ -139,6 +139,9 @@ fn row_of(seen: &Seen<'_>) -> Option<Row> {
 fn write_rows(chosen: &Chosen, survey: &Survey, path: &Path) -> Result<(), Failure> {
     let mut table = TableFile::new(path);
     analysis::rows(chosen.frames()?, survey, |batch| table.append(&batch))?;
+    if let Some(batch) = analysis::quic_segments(chosen.frames()?, survey) {
+        table.append(&batch)?;
+    }
     Ok(table.finish()?)
 }
 

@@ -182,6 +182,12 @@ impl Connection {
         (self.parameters[side].ack_delay_exponent, self.parameters[side].max_ack_delay_ms)
     }
 
+    /// Bytes of all streams that the other side may send at first, as a side announced (RFC 9000 §18.2).
+    #[must_use]
+    pub const fn initial_max_data(&self, side: usize) -> u64 {
+        self.parameters[side].initial_max_data
+    }
+
     fn note_header(&mut self, side: usize, header: &Header<'_>) {
         if matches!(header.kind, Kind::OneRtt | Kind::VersionNegotiation) {
             return;

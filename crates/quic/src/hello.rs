@@ -11,19 +11,21 @@ pub(crate) struct ClientHello {
     pub(crate) parameters: Parameters,
 }
 
-/// The transport parameters that times of acknowledgments need.
+/// The transport parameters that times of acknowledgments and the limit of data need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parameters {
     /// Unit of the delays in its ACK frames, as a power of two of microseconds.
     pub(crate) ack_delay_exponent: u32,
     /// The longest time for which it delays acknowledgments, in milliseconds.
     pub(crate) max_ack_delay_ms: u64,
+    /// Bytes of all streams that its peer may send before a MAX_DATA frame.
+    pub(crate) initial_max_data: u64,
 }
 
 impl Default for Parameters {
     /// RFC 9000 §18.2.
     fn default() -> Self {
-        Self { ack_delay_exponent: 3, max_ack_delay_ms: 25 }
+        Self { ack_delay_exponent: 3, max_ack_delay_ms: 25, initial_max_data: 0 }
     }
 }
 
@@ -72,6 +74,7 @@ impl Parameters {
                 // RFC 9000 §18.2: values above 20, and of 2^14 or more, are invalid.
                 (ACK_DELAY_EXPONENT, Some(number @ 0..=20)) => parameters.ack_delay_exponent = number as u32,
                 (MAX_ACK_DELAY, Some(number @ 0..0x4000)) => parameters.max_ack_delay_ms = number,
+                (INITIAL_MAX_DATA, Some(number)) => parameters.initial_max_data = number,
                 _ => {}
             }
         }
@@ -106,6 +109,7 @@ const ENCRYPTED_EXTENSIONS: u8 = 8;
 const SERVER_NAME: u16 = 0;
 const TRANSPORT_PARAMETERS: u16 = 0x39;
 /// RFC 9000 §18.2.
+const INITIAL_MAX_DATA: u64 = 0x04;
 const ACK_DELAY_EXPONENT: u64 = 0x0a;
 const MAX_ACK_DELAY: u64 = 0x0b;
 
@@ -115,7 +119,7 @@ mod tests {
 
     fn hello() -> Vec<u8> {
         let name = b"\0\0\0\x09\0\x07\0\0\x04host";
-        let parameters = b"\0\x39\0\x07\x0a\x01\x05\x0b\x02\x40\x64";
+        let parameters = b"\0\x39\0\x0b\x04\x02\x50\0\x0a\x01\x05\x0b\x02\x40\x64";
         let mut body = [&[3, 3][..], &[7; 32], &[0, 0, 2, 0x13, 1, 1, 0]].concat();
         body.extend(((name.len() + parameters.len()) as u16).to_be_bytes());
         body.extend(name);
@@ -127,7 +131,8 @@ mod tests {
     fn a_client_s_hello_gives_its_number_its_server_and_its_delays() {
         let found = ClientHello::read(&hello()).expect("it is whole");
         assert_eq!((found.random, found.server_name.as_deref()), ([7; 32], Some("host")));
-        assert_eq!(found.parameters, Parameters { ack_delay_exponent: 5, max_ack_delay_ms: 100 });
+        let expected = Parameters { ack_delay_exponent: 5, max_ack_delay_ms: 100, initial_max_data: 0x1000 };
+        assert_eq!(found.parameters, expected);
     }
 
     #[test]

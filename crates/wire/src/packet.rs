@@ -172,13 +172,22 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
     parse_to(bytes, Depth::Payload)
 }
 
-/// The same for whoever counts data and does not read them: a segment's payload has its length only, and no checksum of
-/// a payload is verified.
+/// The same for whoever counts data and does not read them: the payload of a segment or datagram has its length only,
+/// and no checksum of a payload is verified.
 ///
 /// # Errors
 /// As [`parse`].
 pub fn parse_headers(bytes: &[u8]) -> Result<Parsed, ParseError> {
     parse_to(bytes, Depth::Headers)
+}
+
+/// The bytes that the datagram of UDP in an IP packet carries, as far as they were captured; `None` for fragments and
+/// other packets.
+#[must_use]
+pub fn datagram_payload(bytes: &[u8]) -> Option<&[u8]> {
+    let ip::Decoded { header, payload, .. } = ip::decode(bytes).ok()?;
+    let is_datagram = header.protocol() == Protocol::UDP && header.fragment().is_none();
+    udp::split(is_datagram.then(|| &bytes[payload])?).ok().map(|(_, carried)| carried)
 }
 
 /// How much of a packet is read.
@@ -214,7 +223,10 @@ fn parse_to(bytes: &[u8], depth: Depth) -> Result<Parsed, ParseError> {
             Transport::Tcp(Segment { ecn: Ecn::from_bits(header.traffic_class()), ..decoded.segment })
         }
         Protocol::UDP => {
-            let datagram = udp::decode(payload)?;
+            let datagram = match depth {
+                Depth::Headers => udp::decode_header(payload)?,
+                Depth::Payload => udp::decode(payload)?,
+            };
             let covered = &payload[..(datagram.wire_len() as usize).min(payload.len())];
             let summed = verified && !udp::without_checksum(payload);
             note(summed && !checksum_of(&header, covered), Oddity::Checksum);

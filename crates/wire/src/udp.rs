@@ -50,6 +50,22 @@ pub(crate) fn encode(datagram: &Datagram, pseudo: Checksum, out: &mut Vec<u8>) {
 /// # Errors
 /// If the header is truncated, or its length field is less than the header.
 pub fn decode(bytes: &[u8]) -> Result<Datagram, ParseError> {
+    let (ports, payload) = split(bytes)?;
+    Ok(of_ports(ports, payload_of(payload)))
+}
+
+/// The same with the length of the payload only.
+pub(crate) fn decode_header(bytes: &[u8]) -> Result<Datagram, ParseError> {
+    let (ports, payload) = split(bytes)?;
+    Ok(of_ports(ports, Payload::Pattern { offset: 0, len: payload.len() as u32 }))
+}
+
+const fn of_ports([source_port, destination_port]: [u16; 2], payload: Payload) -> Datagram {
+    Datagram { source_port, destination_port, payload }
+}
+
+/// The ports, and the bytes carried, as far as they are there.
+pub(crate) fn split(bytes: &[u8]) -> Result<([u16; 2], &[u8]), ParseError> {
     let cut_off = || ParseError::CutOff { header: "UDP", need: HEADER_LEN, have: bytes.len() };
     let head: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or_else(cut_off)?;
     let len = usize::from(u16::from_be_bytes([head[4], head[5]]));
@@ -58,11 +74,8 @@ pub fn decode(bytes: &[u8]) -> Result<Datagram, ParseError> {
         return Err(ParseError::HeaderLength { header: "UDP", said: len, least: HEADER_LEN });
     }
     let end = if len == 0 { bytes.len() } else { len.min(bytes.len()) };
-    Ok(Datagram {
-        source_port: u16::from_be_bytes([head[0], head[1]]),
-        destination_port: u16::from_be_bytes([head[2], head[3]]),
-        payload: payload_of(&bytes[HEADER_LEN..end]),
-    })
+    let ports = [u16::from_be_bytes([head[0], head[1]]), u16::from_be_bytes([head[2], head[3]])];
+    Ok((ports, &bytes[HEADER_LEN..end]))
 }
 
 /// Whether the datagram has no checksum, which IPv4 allows.

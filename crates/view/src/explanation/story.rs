@@ -195,7 +195,9 @@ fn trigger_words(cause: &str) -> Option<&'static str> {
         "scoreboard" => "on SACK blocks",
         "partial_ack" => "on a partial ACK",
         "after_timeout" => "after a timeout",
-        "tail_loss_probe" => "as a probe, to get an answer",
+        "tail_loss_probe" | "probe" => "as a probe, to get an answer",
+        "packet_threshold" => "because its packet was declared lost by the packet threshold",
+        "time_threshold" => "because its packet was declared lost by the time threshold",
         "unknown" => "for a reason that the capture does not show",
         _ => return None,
     })
