@@ -25,6 +25,7 @@ LAYERS: Final = (
         "pcap_filter",
         "progress_bar",
         "provenance",
+        "quic_connection",
         "stats",
     },
     {"results", "selection", "interface"},

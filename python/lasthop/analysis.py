@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from lasthop import _native
+from lasthop import _native, quic_connection
 from lasthop.congestion_control import of_sender
 from lasthop.errors import InputError
 from lasthop.results import RunResult, open_run
@@ -48,9 +48,16 @@ class Analysis:
             "clock": "capture",
             "stopped_s": self.report["length_s"],
             "stopped_by": "end of the capture",
-            "flows": [flow_of(connection) for connection in self.connections],
+            "flows": [flow_of(connection) for connection in self.connections] + self._quic_flows(),
             "links": [],
         }
+
+    def _quic_flows(self) -> list[dict[str, Any]]:
+        return [
+            quic_connection.flow_of(connection)
+            for connection in self.report["quic"]
+            if quic_connection.is_opened(connection)
+        ]
 
 
 def analyze(

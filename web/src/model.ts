@@ -107,7 +107,16 @@ export interface Run {
   seed: number;
   clock: string;
   /** Subject of a capture; null for runs. */
-  capture: { file: string; began: string; frames: number; connections: number; places: Record<string, number> } | null;
+  capture: {
+    file: string;
+    began: string;
+    frames: number;
+    connections: number;
+    /** Number of QUIC connections, and what those lack whose packets could not be opened. */
+    quic: number;
+    unopened: string[];
+    places: Record<string, number>;
+  } | null;
   summary: { stopped_s: number; stopped_by?: string; flows: Row[]; links: Row[] };
   verdicts: string[];
   phases: string[];

@@ -47,11 +47,15 @@ export function summaryTables(run: Run, choose: (name: string) => void): HTMLEle
 function facts(run: Run): string[] {
   const length = duration(run.summary.stopped_s);
   if (!run.capture) return [`${length}, seed ${run.seed}, ${run.clock === "real" ? "real" : "virtual"} time`];
-  const { file, began, frames, connections, places } = run.capture;
+  const { file, began, frames, connections, quic, unopened, places } = run.capture;
   const where = Object.entries(places).map(([place, count]) => `${number(count)} ${place}`);
+  const ofQuic = quic ? `; QUIC connections: ${number(quic)}` : "";
+  const captured = where.length ? `Captured: ${where.join(", ")}. ` : "";
+  const counts = `TCP connections: ${number(connections)}${ofQuic}`;
   return [
-    `Capture ${file}: ${number(frames)} packets in ${length}, from ${began}; TCP connections: ${number(connections)}`,
-    `Captured: ${where.join(", ")}. The worst connections are first; with diagrams: ${run.flows.length}.`,
+    `Capture ${file}: ${number(frames)} packets in ${length}, from ${began}; ${counts}`,
+    `${captured}The worst connections are first; with diagrams: ${run.flows.length}.`,
+    ...unopened,
   ];
 }
 

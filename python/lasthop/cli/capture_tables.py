@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lasthop.analysis import Analysis, remarks
 from lasthop.cli.console import print_line, print_table, remark
 from lasthop.congestion_control import UNKNOWN
+from lasthop.quic_connection import REMEDIES
 
 if TYPE_CHECKING:
     from lasthop.joining import Joined
@@ -158,7 +159,7 @@ def _print_quic_contents(connections: Sequence[Mapping[str, Any]]) -> None:
         if contents["closed"]:
             print_line(f"{which}: closed by the {contents['closed']}")
         for why, packets in contents["unopened"].items():
-            print_line(f"{which}: {packets} packets not opened: {why}{_REMEDIES.get(why, '')}")
+            print_line(f"{which}: {packets} packets not opened: {why}{_remedy(why)}")
 
 
 _QUIC_COLUMNS: Final = {
@@ -171,10 +172,10 @@ _QUIC_COLUMNS: Final = {
     "largest_flight": "most in flight",
 }
 _QUIC_TRIPS: Final = ("min_s", "mean_s", "max_s")
-_REMEDIES: Final = {
-    "no secret in a key log": " (--keylog FILE names the file of SSLKEYLOGFILE)",
-    "truncated by the capture": " (capture whole packets: tcpdump -s 0)",
-}
+
+
+def _remedy(why: str) -> str:
+    return f" ({REMEDIES[why]})" if why in REMEDIES else ""
 
 
 def _rows(connection: Mapping[str, Any], both: bool) -> list[list[object]]:

@@ -41,6 +41,12 @@ def reports_of(source: object) -> dict[str, Report]:
     return {connection["flow"]: connection for connection in report.get("connections", ())}
 
 
+def quic_of(source: object) -> list[Report]:
+    """Return the reports on a capture's QUIC connections; none if the result is not made of one capture."""
+    specification: Mapping[str, Any] = getattr(source, "specification", {})
+    return [report for report in specification.get("report", {}).get("quic", ()) if "flow" in report]
+
+
 def facts(report: Report) -> Iterator[str]:
     """Yield sentences on the whole connection: place, throughput, round trip, ECN, bursts."""
     sender = report["senders"][report["bulk_sender"]]

@@ -10,11 +10,14 @@ from typing import Any
 
 from lasthop import _native
 from lasthop.errors import InputError
+from lasthop.explanation import quic
+from lasthop.explanation.captured import quic_of
 from lasthop.explanation.event import Event
 from lasthop.explanation.tables import subject_of, viewed_tables
 from lasthop.explanation.time_share import TimeShare
 from lasthop.plots.flow import choose_flow, flow_names
 from lasthop.plots.source import Source
+from lasthop.quic_connection import is_opened
 from lasthop.results import open_run
 from lasthop.results.damage import telling_damage
 
@@ -70,15 +73,37 @@ def explain(source: Source | str | PathLike[str], flow: str | None = None) -> li
             f"the explanation of a run needs its table 'segments', which is not there (there are: {recorded})",
             help='run it again with --set \'record.tables=["segments", "tcp", "packets"]\'',
         )
+    unopened = _unopened(source)
+    if flow in unopened:
+        return [unopened[flow]]
     with telling_damage(source):
         if flow is not None:
-            choose_flow(flow_names(source), flow)
+            choose_flow([*flow_names(source), *unopened], flow)
         told = json.loads(_native.explanations(viewed_tables(source), flow, subject_of(source)))
-    if not told:
+    found = [_explanation(each) for each in told] + (list(unopened.values()) if flow is None else [])
+    if not found:
         raise InputError(
             "there is no TCP connection to explain", help="datagrams have no retransmissions; see `lasthop plot`"
         )
-    return [_explanation(each) for each in told]
+    return found
+
+
+def _unopened(source: Source) -> dict[str, Explanation]:
+    """Return what is known of the QUIC connections of a capture whose packets could not be opened."""
+    return {
+        report["flow"]: Explanation(
+            flow=report["flow"],
+            connection=1,
+            start=report["start_s"],
+            end=report["start_s"] + report["length_s"],
+            events=(),
+            causes=(),
+            time_shares=(),
+            facts=tuple(quic.facts(report, ())),
+        )
+        for report in quic_of(source)
+        if not is_opened(report)
+    }
 
 
 def _explanation(told: Mapping[str, Any]) -> Explanation:

@@ -8,8 +8,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from lasthop import _native
-from lasthop.explanation.captured import facts, incidents, limits, reports_of
+from lasthop.explanation import quic
+from lasthop.explanation.captured import facts, incidents, limits, quic_of, reports_of
 from lasthop.plots.source import Source
+from lasthop.quic_connection import is_opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +34,7 @@ def subject_of(source: Source, flows: Sequence[str] | None = None) -> str:
         "specification": getattr(source, "specification", None),
         "flows": flows,
         "captured": index.get("clock") == "capture",
-        "reports": {flow: _told(report) for flow, report in reports.items()},
+        "reports": {flow: _told(report) for flow, report in reports.items()} | _told_of_quic(source),
     }
     return json.dumps(subject)
 
@@ -42,6 +44,23 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
         "facts": list(facts(report)),
         "incidents": [asdict(event) for event in incidents(report)],
         "limits": [asdict(share) for share in limits(report)],
+    }
+
+
+def _told_of_quic(source: Source) -> dict[str, dict[str, Any]]:
+    """Return the reports on the QUIC connections whose packets were opened."""
+    reports = quic_of(source)
+    if not any(is_opened(report) for report in reports):
+        return {}
+    packets = quic.packets_by_connection(source.table("quic"))
+    return {
+        report["flow"]: {
+            "facts": list(quic.facts(report, packets[place])),
+            "incidents": [asdict(event) for event in quic.incidents(report, packets[place])],
+            "limits": [asdict(share) for share in quic.shares(packets[place])],
+        }
+        for place, report in enumerate(reports)
+        if is_opened(report)
     }
 
 

@@ -25,7 +25,7 @@ from lasthop.plots import (
     variables,
 )
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.source import ReadOnce, Source, check_tables
+from lasthop.plots.source import ReadOnce, Source, check_opened, check_tables
 from lasthop.results.damage import telling_damage
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -67,6 +67,7 @@ def draw(id: str, source: Source, view: View | None = None) -> Figure:
     seen = view or View()
     kind.check_options(seen)
     check_tables(source, kind.id, kind.needs, kind.instead)
+    check_opened(source, seen.flow)
     with style.settings(), telling_damage(source, *(run for _, run in seen.beside)):
         return kind.draw(ReadOnce(source), seen)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lasthop.errors import InputError
 from lasthop.plots.columns import Columns
+from lasthop.quic_connection import is_opened, lacking
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,6 +124,16 @@ def check_tables(source: Source, kind: str, needs: tuple[str, ...], instead: tup
                 f"(there are: {', '.join(source.table_names) or 'none'})",
                 help=_how_to_get(name, source),
             )
+
+
+def check_opened(source: Source, flow: str | None) -> None:
+    """Raise InputError, with what is needed, if the flow, or every flow of a capture, is of QUIC without keys."""
+    report = getattr(source, "specification", {}).get("report", {})
+    unopened = {one["flow"]: one for one in report.get("quic", ()) if "flow" in one and not is_opened(one)}
+    others = len(report.get("connections", ())) + len(report.get("quic", ())) - len(unopened)
+    if flow in unopened or (unopened and not others):
+        one = unopened[flow] if flow in unopened else next(iter(unopened.values()))
+        raise InputError(f"the packets of {one['flow']} are encrypted", help=lacking(one))
 
 
 def _how_to_get(name: str, source: Source) -> str:

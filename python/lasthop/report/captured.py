@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from lasthop.quic_connection import lacking
 from lasthop.results import RunResult
 
 Specification = Mapping[str, Any]
@@ -35,6 +36,8 @@ def capture_facts(captured: Specification) -> dict[str, Any]:
         "began": datetime.fromtimestamp(report["began_s"], UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         "frames": sum(point["frames"] for point in report["points"]),
         "connections": len(report["connections"]),
+        "quic": len(report["quic"]),
+        "unopened": [f"{one['flow']}: {lacking(one)}" for one in report["quic"] if lacking(one)],
         "places": dict(places.most_common()),
     }
 
@@ -42,7 +45,7 @@ def capture_facts(captured: Specification) -> dict[str, Any]:
 def worst_first(summary: Mapping[str, Any], captured: Specification) -> dict[str, Any]:
     """Return the summary with the flows that retransmitted most, and then waited longest for timers, first."""
     timers = {connection["flow"]: _waited(connection) for connection in captured["report"]["connections"]}
-    flows = [{**flow, "timer_s": timers[flow["flow"]]} for flow in summary["flows"]]
+    flows = [{**flow, "timer_s": timers.get(flow["flow"], 0.0)} for flow in summary["flows"]]
     flows.sort(key=lambda flow: (-flow["retransmissions"], -flow["timer_s"]))
     return {**summary, "flows": flows}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lasthop.errors import InputError
+from lasthop.plots.source import check_opened
 from lasthop.report.payload import run_payload
 from lasthop.results import RunResult
 from lasthop.results.damage import telling_damage
@@ -64,6 +65,7 @@ def report_data(runs: Sequence[RunResult]) -> tuple[dict[str, Any], bytes]:
     Raises InputError if a run has no table `segments`.
     """
     for run in runs:
+        check_opened(run, None)
         if "segments" not in run.table_names:
             raise InputError(
                 "the run recorded no table 'segments', which the page needs",
