@@ -26,7 +26,7 @@ use crate::survey::Survey;
 #[must_use]
 pub fn quic_segments<R: Read>(mut frames: Frames<R>, survey: &Survey) -> Option<RecordBatch> {
     let began = survey.began();
-    let told: Vec<Told> = survey.quic(began).iter().map(|one| Told::of(one)).collect();
+    let told: Vec<Told> = survey.quic(began).iter().map(Told::of).collect();
     if told.iter().all(|one| one.stream_bytes == 0) {
         return None;
     }
