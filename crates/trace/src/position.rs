@@ -54,6 +54,11 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
+    /// Number of segments on the wire, of which the largest has this many bytes; the number of a FIN is no byte.
+    pub(crate) const fn on_wire(self, largest: u64) -> usize {
+        (self.len().saturating_sub(2) / largest + 1) as usize
+    }
+
     /// Whether the two share a position.
     pub(crate) const fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end

@@ -370,7 +370,8 @@ impl HalfConnection {
         let snd_max = Seq(self.snd_max.max(again.end) as u32);
         self.ledger.on_retransmission(Retransmission { packet, at, range, cause: cause.id(), snd_max });
         let seen_before = again.start < self.snd_una || !self.outstanding.lacks(again);
-        self.inference.on_retransmission(at, packet, again, segment, seen_before);
+        let segments = self.largest_on_wire().map_or(1, |largest| again.on_wire(largest));
+        self.inference.on_retransmission(at, packet, again, segment, segments, seen_before);
         self.outstanding.resend(again, at, self.phase_number);
         cause
     }

@@ -4,7 +4,8 @@
 //! the timestamp that the acknowledgment of its data echoes is older than its own (the Eifel detection, RFC 3522); that
 //! acknowledgment comes sooner than any round trip; or, from a peer without SACK, a duplicate ACK arrives that no hole
 //! explains (`duplicates.rs`). Without any of them the copy was needed; this is certain if the peer has reported other
-//! duplicates or echoes timestamps.
+//! duplicates or echoes timestamps. A copy that is several segments on the wire (segmentation offload) is needless only
+//! if all of them are: the acknowledgments of each, or as many duplicate ACKs, have to show it.
 
 use std::collections::VecDeque;
 
@@ -73,11 +74,14 @@ struct Copy {
     timestamp: Option<u32>,
     /// Whether the point of observation has seen its data before.
     seen_before: bool,
-    acknowledged: bool,
+    /// Number of segments on the wire.
+    segments: usize,
+    /// The position before which its data are acknowledged; at first its start.
+    acknowledged: u64,
     /// Whether the acknowledgment of its data began with them: then it may have been for this copy.
     was_head: bool,
-    /// A duplicate ACK is taken to be for it.
-    reported: bool,
+    /// Duplicate ACKs that are taken to be for it.
+    reports: usize,
     sign: Option<Sign>,
 }
 
@@ -95,6 +99,7 @@ impl Inference {
         packet: PacketId,
         span: Span,
         segment: &Segment,
+        segments: usize,
         seen_before: bool,
     ) {
         if self.open.len() == MOST_OPEN {
@@ -107,9 +112,10 @@ impl Inference {
             at,
             timestamp,
             seen_before,
-            acknowledged: false,
+            segments,
+            acknowledged: span.start,
             was_head: false,
-            reported: false,
+            reports: 0,
             sign: None,
         };
         self.open.push_back(copy);
@@ -139,10 +145,15 @@ impl Inference {
             }
         }
         let shortest = self.shortest_round_trip;
-        for copy in self.open.iter_mut().filter(|copy| !copy.acknowledged && copy.span.start < position) {
-            copy.acknowledged = true;
-            copy.was_head = copy.span.start <= before;
-            copy.sign = copy.sign.or_else(|| copy.sign_of_first_ack(at, echo, shortest));
+        for copy in self.open.iter_mut().filter(|copy| copy.acknowledged < position.min(copy.span.end)) {
+            let sign = copy.sign_of_first_ack(at, echo, shortest);
+            if !copy.is_acknowledged() {
+                copy.was_head = copy.span.start <= before;
+                copy.sign = copy.sign.or(sign);
+            } else if sign.is_none() && matches!(copy.sign, Some(Sign::OlderTimestamp | Sign::TooSoon)) {
+                copy.sign = None;
+            }
+            copy.acknowledged = position;
         }
     }
 
@@ -153,7 +164,7 @@ impl Inference {
     /// original arrived late, after the last copy before that.
     pub(super) fn on_duplicate_arrival(&mut self, at: Instant, longest: Duration) {
         let sent = self.sent_in_time(at);
-        let known = |copy: &Copy| copy.acknowledged && !copy.reported && copy.at <= sent;
+        let known = |copy: &Copy| copy.is_acknowledged() && copy.reports < copy.segments && copy.at <= sent;
         let recent = |copy: &Copy| known(copy) && at.saturating_since(copy.at) <= longest * 5 / 4;
         let passed_over = |copy: &Copy| recent(copy) && (copy.sign.is_some() || !copy.was_head);
         let open = &self.open;
@@ -164,8 +175,10 @@ impl Inference {
             .or_else(|| open.iter().rposition(known));
         if let Some(place) = found {
             let copy = &mut self.open[place];
-            copy.reported = true;
-            copy.sign = copy.sign.or(Some(Sign::DuplicateAck));
+            copy.reports += 1;
+            if copy.reports == copy.segments {
+                copy.sign = copy.sign.or(Some(Sign::DuplicateAck));
+            }
         }
     }
 
@@ -193,7 +206,7 @@ impl Inference {
         let (needed, sign, confidence) = match copy.sign {
             Some(sign @ (Sign::TooSoon | Sign::DuplicateAck)) => (Some(false), sign, Confidence::Likely),
             Some(sign) => (Some(false), sign, Confidence::Certain),
-            None if !copy.acknowledged => (None, Sign::NotAcknowledged, Confidence::Unknown),
+            None if !copy.is_acknowledged() => (None, Sign::NotAcknowledged, Confidence::Unknown),
             // It may be the original, which came late.
             None if sure && copy.seen_before => (Some(true), Sign::NoSignOfOriginal, Confidence::Certain),
             None => (Some(true), Sign::NoSignOfOriginal, Confidence::Likely),
@@ -203,6 +216,11 @@ impl Inference {
 }
 
 impl Copy {
+    /// Whether some of its data are acknowledged.
+    const fn is_acknowledged(&self) -> bool {
+        self.acknowledged > self.span.start
+    }
+
     /// The sign of the first acknowledgment of its data.
     fn sign_of_first_ack(&self, at: Instant, echo: Option<u32>, shortest: Option<Duration>) -> Option<Sign> {
         // RFC 3522 §3.2 step 4: older, on the circle of timestamps.

@@ -36,13 +36,6 @@ pub(super) struct Acknowledged {
     pub(super) resent: bool,
 }
 
-impl Sent {
-    /// Number of segments on the wire, of which the largest has this many bytes; the number of a FIN is no byte.
-    const fn on_wire(&self, largest: u64) -> usize {
-        (self.span.len().saturating_sub(2) / largest + 1) as usize
-    }
-}
-
 impl Outstanding {
     /// New numbers were sent.
     pub(super) fn push(&mut self, span: Span, at: Instant) {
@@ -104,7 +97,7 @@ impl Outstanding {
             Acknowledged {
                 timed: (!resent).then_some(sent.at),
                 untouched: all.untouched || sent.resent_in != Some(phase),
-                segments: all.segments + largest.map_or(1, |largest| sent.on_wire(largest)),
+                segments: all.segments + largest.map_or(1, |largest| sent.span.on_wire(largest)),
                 resent,
             }
         })

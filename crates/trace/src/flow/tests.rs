@@ -203,6 +203,27 @@ fn duplicates_of_the_segments_in_a_super_segment_are_no_sign_of_a_second_arrival
 }
 
 #[test]
+fn a_super_segment_sent_again_is_needless_only_if_each_of_its_segments_arrived_twice() {
+    for (duplicates, needed) in [(1, true), (2, false)] {
+        let mut script = Script::before_the_handshake(&[]);
+        let syn = |seq, ack, flags| {
+            let mut syn = segment(seq, ack, flags, 0);
+            syn.options.mss = Some(MSS as u16);
+            syn
+        };
+        script.sent(ms(100), syn(ISS, Seq(0), Flags::SYN));
+        script.arrived(ms(200), syn(Seq(7), ISS + 1, Flags::SYN.with(Flags::ACK)));
+        script.sent(ms(200), segment(ISS + 1, Seq(8), Flags::ACK, 2 * MSS));
+        let copy = script.sent(ms(1200), segment(ISS + 1, Seq(8), Flags::ACK, 2 * MSS));
+        assert_eq!(copy.kind, again(Cause::Timeout));
+        script.ack(1300, 2, &[]);
+        (0..duplicates).for_each(|_| script.ack(1310, 2, &[]));
+        let judged = script.flow.half(Side::Opener).judgements();
+        assert_eq!(judged[0].needed, Some(needed), "{:?}", judged[0]);
+    }
+}
+
+#[test]
 fn a_timer_that_runs_out_just_after_a_duplicate_ack_was_answered_is_still_a_timer() {
     // A Linux without SACK, in the careful mode of RFC 6582 §4.1: duplicates bring new data only.
     let mut script = Script::connected();
