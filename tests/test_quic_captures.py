@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from command import Lasthop
+from lasthop.analysis import analyze_to_folder
+from lasthop.explanation import explain
+from lasthop.results import RunResult
+from lasthop.selection import select
 
 CAPTURES = Path(__file__).parents[1] / "crates" / "analysis" / "tests" / "quic"
 NAMES = ("aes-128-migration", "chacha20-key-update", "aes-256-version-2")
@@ -65,3 +70,61 @@ def test_tshark_finds_the_same_packets(name: str) -> None:
     found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     # The tests of Rust compare the recorded text with what lasthop reads.
     assert found == (CAPTURES / f"{name}.tshark").read_text()
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    """Return the result of a capture with its keys: losses, and a client with a new address."""
+    capture = CAPTURES / "aes-128-migration.pcap"
+    folder = tmp_path_factory.mktemp("opened") / "r"
+    return analyze_to_folder(select([capture], key_log=CAPTURES / "aes-128-migration.keys"), folder)
+
+
+def test_the_segments_are_the_data_of_the_streams(opened: RunResult) -> None:
+    server = opened.specification["report"]["quic"][0]["contents"]["senders"][1]
+    rows = [row for row in opened.table("segments").to_pylist() if row["direction"] == "sent" and row["len"]]
+    again = [row for row in rows if row["retransmission"]]
+    assert sum(row["len"] for row in rows) == server["stream_bytes"]
+    assert sum(row["len"] for row in again) == server["retransmitted_bytes"] > 0
+    first = sorted((row["seq"], row["len"]) for row in rows if not row["retransmission"])
+    assert first[0][0] == 1
+    assert all(seq + length == following for (seq, length), (following, _) in pairwise(first))
+    assert {row["cause"] for row in again} <= {"packet_threshold", "time_threshold", "probe", "unknown"}
+
+
+def test_the_story_tells_handshake_losses_address_and_end(opened: RunResult) -> None:
+    (told,) = explain(opened)
+    kinds = [event.kind for event in told.events]
+    assert {"opening", "loss", "migration", "closed"} <= set(kinds)
+    assert kinds.index("opening") < kinds.index("loss") < kinds.index("closed")
+    texts = [event.text for event in told.events]
+    assert any("declared lost by the packet threshold" in text for text in texts)
+    assert any("closed by the client: application code 0x7 (done)" in text for text in texts)
+    assert any("with server.example" in fact for fact in told.facts)
+    assert sum(share.seconds for share in told.time_shares) == pytest.approx(told.end - told.start, rel=0.05)
+
+
+def test_pictures_export_and_page_have_the_connection(lasthop: Lasthop, opened: RunResult, tmp_path: Path) -> None:
+    for kind in ("time-sequence", "rtt", "flight", "throughput", "progress"):
+        ended = lasthop("plot", opened.path, kind, "--out", f"{kind}.svg")
+        assert ended.status == 0, ended.err
+        assert (tmp_path / f"{kind}.svg").stat().st_size > 1000
+    assert lasthop("report", opened.path, "--out", "page.html").status == 0
+    assert "server.example" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    exported = lasthop("export", opened.path, "--format", "csv", "--out", "tables")
+    assert exported.status == 0, exported.err
+    assert (tmp_path / "tables" / "quic.csv").is_file()
+    assert (tmp_path / "tables" / "segments.csv").is_file()
+
+
+def test_a_capture_without_keys_is_told_and_not_drawn(lasthop: Lasthop) -> None:
+    assert lasthop("analyze", str(CAPTURES / "aes-128-migration.pcap"), "--out", "r").status == 0
+    told = lasthop("explain", "r")
+    assert told.status == 0
+    assert "no secret in a key log" in told.out
+    assert "--keylog FILE" in told.out
+    for command in (("plot", "r", "rtt"), ("report", "r")):
+        refused = lasthop(*command)
+        assert refused.status == 2
+        assert "are encrypted" in refused.err
+        assert "--keylog FILE" in refused.err
