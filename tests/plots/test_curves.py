@@ -96,6 +96,15 @@ def test_rows_without_a_number_leave_a_gap_and_no_rows_are_an_error() -> None:
         draw_curves(study(), Chart("c", "", "6.8", ["utilisation"], "flows"), "title")
 
 
+def test_a_column_of_texts_needs_numbers_in_the_rows_that_are_drawn_alone() -> None:
+    other = row("none", 0, "utilisation", 1.0, rate=100) | {"flows": "none"}
+    rows = [each | {"flows": str(each["flows"])} for each in ROWS] + [other]
+    (axes,) = draw_curves(study(rows), CHART, "title").axes
+    assert curves(axes)["2w"] == [[1, 73], [4, 97]]
+    with pytest.raises(InputError, match="'none', which is no number"):
+        draw_curves(study([*rows, other | {"rate": 1}]), CHART, "title")
+
+
 def test_the_studys_words_name_axes_and_panels() -> None:
     words = {"flows": "Flows at once", "rate 100": "100 Mbit/s"}
     chart = Chart("c", "", "6.7", ["utilisation"], "flows", by="acks", panels="rate", words=words)

@@ -77,7 +77,12 @@ class Columns:
         return [str(name) for name in self._table.column_names]
 
     def numbers(self, column: str) -> Floats:
-        """A number per row; NaN where it is null. Exact for whole numbers below 2^53."""
+        """A number per row; NaN where it is null. Exact for whole numbers below 2^53.
+
+        A column of texts needs numbers in these rows only: in a study other tables may have words there.
+        """
+        if _is_text(self._column(column).type):
+            return self._numbers_of_texts(column)
         numbers: Floats = self._chosen(self._once("numbers", column, _numbers))
         return numbers
 
@@ -166,6 +171,17 @@ class Columns:
         places: dict[str, int] = self._decoded["places", column]
         return places
 
+    def _numbers_of_texts(self, column: str) -> Floats:
+        places, texts = self._encoded(column)
+        numbers = np.full(len(texts), np.nan)
+        for place in set(places.tolist()) - {NULL}:
+            try:
+                numbers[place] = float(texts[place])
+            except ValueError:
+                message = f"column {column!r} of the table {self.name!r} has {texts[place]!r}, which is no number"
+                raise InputError(message, help="choose a column of numbers") from None
+        return numbers[places]
+
     def _order(self, column: str) -> tuple[Rows, Rows]:
         """The rows of the whole table sorted by the place of their text, and where each place begins."""
         if ("order", column) not in self._decoded:
@@ -200,6 +216,11 @@ def _numbers(column: pa.ChunkedArray) -> Floats:
     kind = np.int64 if pa.types.is_int64(numbers.type) else np.float64
     values = np.frombuffer(numbers.buffers()[1], kind, len(numbers), numbers.offset * 8)
     return np.where(_valid(numbers), values, np.nan) if numbers.null_count else values.astype(np.float64, copy=False)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(values) or pa.types.is_large_string(values))
 
 
 def _flags(column: pa.ChunkedArray) -> Booleans:
