@@ -35,7 +35,7 @@ def test_secrets_show_losses_and_round_trips(lasthop: Lasthop) -> None:
 
 def test_without_secrets_the_remedy_is_named(lasthop: Lasthop) -> None:
     ended = lasthop("analyze", str(CAPTURES / "aes-128-migration.pcap"))
-    assert "packets not opened: no secret in a key log (--keylog FILE" in ended.out
+    assert "packets not opened: no secret in a key log (analyze the capture with --keylog FILE" in ended.out
     assert "server.example" in ended.out
 
 

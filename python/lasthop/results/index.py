@@ -26,7 +26,9 @@ _FLOW: Final[Mapping[str, Any]] = {
     "bytes": _NUMBER,
     "elapsed_s": _NUMBER_OR_NONE,
     "throughput_Bps": _NUMBER_OR_NONE,
-    **dict.fromkeys(("segments_sent", "retransmissions", "unnecessary_retransmissions", "timeouts"), _NUMBER),
+    **dict.fromkeys(("segments_sent", "retransmissions", "timeouts"), _NUMBER),
+    # Of QUIC in captures, bytes are judged, and not retransmissions.
+    "unnecessary_retransmissions": _NUMBER_OR_NONE,
 }
 _LINK: Final[Mapping[str, Any]] = {"link": str, "direction": str, "queue_drops": _NUMBER, "error_drops": _NUMBER}
 
