@@ -438,8 +438,13 @@ fn repairs(copies: &[&Copy]) -> String {
     }
     let needless: Vec<&&Copy> = copies.iter().filter(|copy| copy.needless == Some(true)).collect();
     if needless.is_empty() {
-        let which = if copies.len() == 1 { "which was" } else { "all of them" };
-        return format!("{text}, {which} lost before{}", discarded(copies));
+        let lost = copies.iter().filter(|copy| copy.needless == Some(false)).count();
+        let which = match copies.len() {
+            1 => "which was lost before".to_owned(),
+            all if all == lost => "all of them lost before".to_owned(),
+            _ => format!("{lost} of them lost before, the others perhaps"),
+        };
+        return format!("{text}, {which}{}", discarded(copies));
     }
     let told = most_common(needless.iter().map(|copy| copy.why.replace('_', " ")));
     let told: Vec<String> = told.into_iter().map(|(why, number)| format!("{number} {why}")).collect();
