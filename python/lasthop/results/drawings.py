@@ -7,7 +7,7 @@ from typing import Final
 
 PICTURES: Final = (
     "time-sequence", "cwnd", "rtt", "queue", "progress", "throughput", "share", "delay", "cdf", "box", "transfers",
-    "cell", "flight",
+    "cell", "flight", "variables",
 )  # fmt: skip
 """The kinds of pictures of a run, which are also the default names of their files."""
 
