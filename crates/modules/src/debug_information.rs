@@ -11,16 +11,47 @@ use gimli::{
     LittleEndian, SectionId, Unit, UnitOffset, constants as dw,
 };
 use object::{Object, ObjectSection};
+use tcp::congestion::Module;
 
+use crate::error::ModuleError;
 use crate::interface::PRIVATE;
 use crate::state::{State, Variable};
 
 type Reader<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a, 'u> = DebuggingInformationEntry<'u, 'u, Reader<'a>>;
 
+impl State {
+    /// The struct to which most functions of a plug-in point; none where debug information has none.
+    pub(crate) fn likeliest(plugin: &[u8]) -> Option<Self> {
+        states(plugin).into_iter().next()
+    }
+
+    /// The struct that the choice of a module names, if it names one.
+    ///
+    /// # Errors
+    /// The plug-in has no debug information, or no such struct.
+    pub(crate) fn named(module: &Module, plugin: &[u8]) -> Result<Option<Self>, ModuleError> {
+        if module.state.is_empty() {
+            return Ok(None);
+        }
+        let found = states(plugin);
+        let known: Vec<_> = found.iter().map(|state| state.name.clone()).collect();
+        let chosen = found.into_iter().find(|state| state.name == module.state);
+        chosen.map(Some).ok_or_else(|| {
+            let message = format!("the module has no struct {} for its state", module.state);
+            let help = match known.as_slice() {
+                [] => "its debug information has none: make it by lasthop cc build, or leave the key out"
+                    .to_owned(),
+                known => format!("it has {}", known.join(", ")),
+            };
+            ModuleError::of(&module.file, message, help).at("state")
+        })
+    }
+}
+
 /// The structs that may be the state, the likeliest first; none where there is no debug information, or none that can
 /// be read.
-pub(crate) fn states(plugin: &[u8]) -> Vec<State> {
+fn states(plugin: &[u8]) -> Vec<State> {
     // The numbers of a big-endian machine have other bits.
     if cfg!(target_endian = "big") { Vec::new() } else { read(plugin).unwrap_or_default() }
 }

@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-use tcp::congestion::Module;
-
-use crate::debug_information;
-use crate::error::ModuleError;
 use crate::interface::PRIVATE;
 
 /// The struct that a module keeps in `icsk_ca_priv`.
@@ -30,33 +26,6 @@ pub struct Variable {
 }
 
 impl State {
-    /// The struct to which most functions of a plug-in point; none where debug information has none.
-    pub(crate) fn likeliest(plugin: &[u8]) -> Option<Self> {
-        debug_information::states(plugin).into_iter().next()
-    }
-
-    /// The struct that the choice of a module names, if it names one.
-    ///
-    /// # Errors
-    /// The plug-in has no debug information, or no such struct.
-    pub(crate) fn named(module: &Module, plugin: &[u8]) -> Result<Option<Self>, ModuleError> {
-        if module.state.is_empty() {
-            return Ok(None);
-        }
-        let found = debug_information::states(plugin);
-        let known: Vec<_> = found.iter().map(|state| state.name.clone()).collect();
-        let chosen = found.into_iter().find(|state| state.name == module.state);
-        chosen.map(Some).ok_or_else(|| {
-            let message = format!("the module has no struct {} for its state", module.state);
-            let help = match known.as_slice() {
-                [] => "its debug information has none: make it by lasthop cc build, or leave the key out"
-                    .to_owned(),
-                known => format!("it has {}", known.join(", ")),
-            };
-            ModuleError::of(&module.file, message, help).at("state")
-        })
-    }
-
     /// The values of the variables. Whole numbers above 2^53 are rounded.
     pub(crate) fn read(&self, bytes: &[u8; PRIVATE]) -> Vec<(Arc<str>, f64)> {
         self.variables.iter().map(|variable| (Arc::clone(&variable.name), variable.read(bytes))).collect()

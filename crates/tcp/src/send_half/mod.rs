@@ -1,8 +1,8 @@
 //! The sending half of a connection: its stream, its view of the peer, and the algorithms that control it.
 //!
 //! This file has the state and the small questions that it answers. `departure.rs` decides which segment leaves next,
-//! `acked.rs` and `judge.rs` process an ACK, `timeout.rs` expired timers, `start.rs` the handshake. Every other file is
-//! a small state machine of its own, which knows nothing of the half that owns it.
+//! `acked.rs` and `judge.rs` process an ACK, `timeout.rs` expired timers, `start.rs` the handshake, and `recording.rs`
+//! keeps records. Every other file is a small state machine of its own, which knows nothing of the half that owns it.
 
 mod acked;
 mod acknowledgment;
@@ -18,6 +18,7 @@ mod peer_window;
 mod persist;
 mod polls;
 mod queue;
+mod recording;
 mod retransmission;
 mod start;
 mod stream;
@@ -44,7 +45,7 @@ use crate::recovery::{Recovery, RecoveryState, SendWindow};
 use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
 use crate::timers::{Timer, Timers};
-use crate::{Config, Decision, ModelRecord, Record, VariableRecord};
+use crate::{Config, Record};
 use duplicate_acks::DuplicateAcks;
 use mtu_search::MtuSearch;
 use offload::Bursts;
@@ -435,55 +436,6 @@ impl SendHalf {
             self.tail_probe.disarm();
             timers.set(Timer::Retransmission, at);
         }
-    }
-
-    /// Whether records are kept; off at first.
-    pub(crate) fn set_recording(&mut self, on: bool) {
-        self.records = on.then(Vec::new);
-    }
-
-    /// The records since the last call, oldest first.
-    pub(crate) fn take_records(&mut self) -> Vec<Record> {
-        self.records.as_mut().map(std::mem::take).unwrap_or_default()
-    }
-
-    /// The changes of the congestion control's variables since the last call, where records are kept.
-    pub(crate) fn take_variables(&mut self) -> Vec<VariableRecord> {
-        self.variables.take()
-    }
-
-    /// Records a decision of the sender and its reason, where records are kept.
-    #[inline]
-    pub(crate) fn note(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
-        if self.records.is_some() {
-            self.record(now, event, reason, seq, len);
-        }
-    }
-
-    #[cold]
-    fn record(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
-        let estimate = self.rto.estimate();
-        let record = Record {
-            at: now,
-            event,
-            reason,
-            seq,
-            len,
-            cwnd: self.window(),
-            ssthresh: self.ssthresh(),
-            flight: self.board.outstanding(),
-            advertised: self.peer_window.size(),
-            srtt: estimate.map(|estimate| estimate.srtt),
-            rttvar: estimate.map(|estimate| estimate.rttvar),
-            rto: self.rto.length(),
-            phase: self.phase(),
-            pipe: self.window_and_pipe().1,
-            model: self.congestion.path_model().map(|model| ModelRecord::of(&*model)),
-        };
-        if let Some(records) = &mut self.records {
-            records.push(record);
-        }
-        self.variables.note(now, self.congestion.variables());
     }
 
     /// The sender's phase, as tables name it.
