@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::ops::Range;
 
 use ::quic::sender::{Event, Passed, Rule};
 use ::quic::{Fate, Frame, Origin, Space};
@@ -78,13 +79,14 @@ struct Connection {
 /// A packet with data of streams.
 struct Sent {
     number: u64,
-    ranges: Vec<std::ops::Range<u64>>,
+    ranges: Vec<Range<u64>>,
     /// The packet that carried its first repeated data before.
     before: Option<usize>,
     acknowledged: Option<Instant>,
     lost: Option<Rule>,
 }
 
+#[derive(Clone)]
 struct Row {
     at: Instant,
     side: usize,
@@ -165,25 +167,16 @@ impl Connection {
     /// Adds a row for each piece, or one without data. The first has the acknowledgment.
     fn push(&mut self, row: Row, pieces: &[Piece], passed: Passed) {
         let packet = self.packets.len();
-        let (at, side, frame, window) = (row.at, row.side, row.frame, row.window);
-        let mut row = Some(row);
+        let mut row = row;
         for piece in pieces {
-            let bare = Row {
-                at,
-                side,
-                frame,
-                window,
-                piece: None,
-                cause: None,
-                ack: None,
-                sack: None,
-                round_trip: None,
-            };
+            let next = Row { ack: None, sack: None, round_trip: None, ..row.clone() };
             let cause = piece.before.map(|before| self.cause(before, passed.probe));
             let piece = Some((packet, piece.clone()));
-            self.rows.push(Row { piece, cause, ..row.take().unwrap_or(bare) });
+            self.rows.push(Row { piece, cause, ..std::mem::replace(&mut row, next) });
         }
-        self.rows.extend(row);
+        if pieces.is_empty() {
+            self.rows.push(row);
+        }
     }
 
     /// Why data are sent again.
@@ -196,7 +189,7 @@ impl Connection {
     }
 
     /// Notes what a packet of `side` shows. Returns the ranges that it acknowledges, each with what is known around it.
-    fn note_fates(&mut self, side: usize, events: &[Event]) -> Vec<std::ops::Range<u64>> {
+    fn note_fates(&mut self, side: usize, events: &[Event]) -> Vec<Range<u64>> {
         let mut news = Vec::new();
         for event in events.iter().filter(|event| event.space == Space::Application) {
             let Some(packet) = self.numbers.get(&(event.side, event.number)) else { continue };
@@ -261,7 +254,7 @@ fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 /// The acknowledged ranges above a position, as the table has SACK blocks.
-fn blocks(news: &[std::ops::Range<u64>], acknowledged: u64) -> Option<String> {
+fn blocks(news: &[Range<u64>], acknowledged: u64) -> Option<String> {
     let mut above: Vec<_> =
         news.iter().filter(|range| range.end > acknowledged).map(|range| (range.start, range.end)).collect();
     above.sort_unstable();

@@ -29,7 +29,7 @@ impl Sequence {
     pub(crate) fn send(&mut self, stream: u64, bytes: Range<u64>, packet: usize) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut from = bytes.start;
-        while from < bytes.end && self.places.len() < MOST {
+        while from < bytes.end && self.places.len() < MOST_PLACES {
             let (range, is_new) = match self.known(stream, from) {
                 Some((end, position)) => (position..position + end.min(bytes.end) - from, false),
                 None => (self.append(stream, from..self.end_of_gap(stream, from).min(bytes.end)), true),
@@ -115,8 +115,8 @@ impl Sequence {
     }
 }
 
-/// Bounds the memory of a sender's sequence.
-const MOST: usize = 1_000_000;
+/// Ranges of streams that a sequence remembers: its memory is bounded, and later data are left out of the rows.
+const MOST_PLACES: usize = 1_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -184,8 +184,8 @@ fn duplicate_acks_of_needless_retransmissions_make_a_fast_retransmit_too() {
     assert_eq!((counters.timeouts, counters.fast_retransmits, counters.retransmissions), (1, 1, 3));
 }
 
-#[test]
-fn duplicates_of_the_segments_in_a_super_segment_are_no_sign_of_a_second_arrival() {
+/// A connection whose SYNs, at 100 and 200 ms, say how large its segments are.
+fn connected_with_mss() -> Script {
     let mut script = Script::before_the_handshake(&[]);
     let syn = |seq, ack, flags| {
         let mut syn = segment(seq, ack, flags, 0);
@@ -194,6 +194,12 @@ fn duplicates_of_the_segments_in_a_super_segment_are_no_sign_of_a_second_arrival
     };
     script.sent(ms(100), syn(ISS, Seq(0), Flags::SYN));
     script.arrived(ms(200), syn(Seq(7), ISS + 1, Flags::SYN.with(Flags::ACK)));
+    script
+}
+
+#[test]
+fn duplicates_of_the_segments_in_a_super_segment_are_no_sign_of_a_second_arrival() {
+    let mut script = connected_with_mss();
     script.sent(ms(200), segment(ISS + 1, Seq(8), Flags::ACK, 5 * MSS));
     (0..4).for_each(|_| script.ack(300, 0, &[]));
     assert_eq!(script.data(300, 0), again(Cause::FastRetransmit));
@@ -205,14 +211,7 @@ fn duplicates_of_the_segments_in_a_super_segment_are_no_sign_of_a_second_arrival
 #[test]
 fn a_super_segment_sent_again_is_needless_only_if_each_of_its_segments_arrived_twice() {
     for (duplicates, needed) in [(1, true), (2, false)] {
-        let mut script = Script::before_the_handshake(&[]);
-        let syn = |seq, ack, flags| {
-            let mut syn = segment(seq, ack, flags, 0);
-            syn.options.mss = Some(MSS as u16);
-            syn
-        };
-        script.sent(ms(100), syn(ISS, Seq(0), Flags::SYN));
-        script.arrived(ms(200), syn(Seq(7), ISS + 1, Flags::SYN.with(Flags::ACK)));
+        let mut script = connected_with_mss();
         script.sent(ms(200), segment(ISS + 1, Seq(8), Flags::ACK, 2 * MSS));
         let copy = script.sent(ms(1200), segment(ISS + 1, Seq(8), Flags::ACK, 2 * MSS));
         assert_eq!(copy.kind, again(Cause::Timeout));
