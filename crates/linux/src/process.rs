@@ -75,8 +75,8 @@ fn fork_below_init() -> io::Result<()> {
 /// Reaps children until the program exits, and exits with its status.
 fn run_as_init(program: Pid) -> ! {
     // SAFETY: nothing in this process uses its descriptors any more. The pipe by which the child reports a failed exec
-    // is among them: its reader would wait for this process too.
-    unsafe { libc::close_range(FIRST_AFTER_STANDARD, libc::c_uint::MAX, 0) };
+    // is among them: its reader would wait for this process too. As a system call, because musl has no function for it.
+    unsafe { libc::syscall(libc::SYS_close_range, FIRST_AFTER_STANDARD, libc::c_uint::MAX, 0) };
     let status = loop {
         match wait() {
             Ok(WaitStatus::Exited(pid, status)) if pid == program => break status,
