@@ -136,7 +136,7 @@ soak:
 		echo "$$(( $$(date +%s) - begun )) s"; exit $$status
 
 # For SECONDS each, or for RUNS executions each. See fuzz/README.md.
-TARGETS ?= endpoint pair scenario packet quic capture flow framing netlink
+TARGETS ?= endpoint pair scenario packet quic capture flow framing netlink control
 SECONDS ?= $(if $(RUNS),0,20)
 fuzz:
 	@fuzz/run $(SECONDS) $(or $(RUNS),-1) $(TARGETS)

@@ -8,6 +8,7 @@
 
 pub mod capture;
 mod config;
+pub mod control;
 pub mod endpoint;
 pub mod flow;
 pub mod framing;
@@ -28,7 +29,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "endpoint", run: endpoint::run },
     Target { name: "pair", run: pair::run },
     Target { name: "scenario", run: scenario::run },
@@ -38,4 +39,5 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "framing", run: framing::run },
     Target { name: "netlink", run: netlink::run },
     Target { name: "quic", run: quic::run },
+    Target { name: "control", run: control::run },
 ];

@@ -44,7 +44,8 @@ pub use linux::scheduling::Scheduling;
 pub use linux::sysctl::Sysctls;
 pub use linux::tcp_info::KernelCounts;
 pub use machines::{
-    Delay, Machine, MachineSummary, Machines, SOURCES, Streams, TunnelDirection, TunnelSummary, part,
+    Delay, Machine, MachineSummary, Machines, SOURCES, Streams, TunnelDirection, TunnelSummary,
+    examine_control_stream, part,
 };
 pub use run::options::{Options, Program, Progress};
 pub use run::outcome::{

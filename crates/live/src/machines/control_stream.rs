@@ -13,13 +13,15 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::protocol::{FromPart, ToPart};
+
 /// The stream out. Threads may share it.
 #[derive(Debug)]
 pub(crate) struct FrameWriter(Mutex<File>);
 
 /// The stream in.
 #[derive(Debug)]
-pub(crate) struct FrameReader(BufReader<File>);
+pub(crate) struct FrameReader<R = BufReader<File>>(R);
 
 impl FrameWriter {
     pub(crate) fn new(output: OwnedFd) -> Self {
@@ -37,7 +39,9 @@ impl FrameReader {
     pub(crate) fn new(input: OwnedFd) -> Self {
         Self(BufReader::new(File::from(input)))
     }
+}
 
+impl<R: Read> FrameReader<R> {
     /// Waits for the next message; `None` at the end of the stream. Returns it with the number of its machine.
     pub(crate) fn read<T: DeserializeOwned>(&mut self) -> io::Result<Option<(usize, T)>> {
         let mut header = [0; HEADER_LEN];
@@ -63,6 +67,25 @@ impl FrameReader {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Reads the messages of one machine to another, as far as they are well formed; for the fuzz targets.
+///
+/// Each takes at least a frame's header, and its text survives a second encoding; otherwise this panics.
+pub fn examine_control_stream(bytes: &[u8]) {
+    fn examine<T: std::fmt::Debug + Serialize + DeserializeOwned>(bytes: &[u8]) {
+        let mut reader = FrameReader(bytes);
+        let mut messages = 0;
+        while let Ok(Some((machine, message))) = reader.read::<T>() {
+            messages += 1;
+            let again = frame(machine, &message).expect("a message that was read can be written");
+            let (_, read) = FrameReader(&*again).read::<T>().expect("well formed").expect("complete");
+            assert_eq!(format!("{message:?}"), format!("{read:?}"), "a message changed");
+        }
+        assert!(messages * HEADER_LEN <= bytes.len(), "more messages than headers");
+    }
+    examine::<ToPart>(bytes);
+    examine::<FromPart>(bytes);
 }
 
 /// Returns the bytes of a frame.

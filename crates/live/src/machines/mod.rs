@@ -25,6 +25,7 @@ pub(crate) use remote::RemoteMachines;
 pub(crate) use summary::RemoteResults;
 pub(crate) use tunnel::Tunnel;
 
+pub use control_stream::examine_control_stream;
 pub use part::part;
 pub use summary::{MachineSummary, TunnelDirection, TunnelSummary};
 pub use tunnel::Delay;

@@ -1,7 +1,7 @@
-//! Messages between the emulator and the parts: one JSON value per line.
+//! Messages between the emulator and the parts, as `control_stream.rs` frames them.
 //!
-//! Both ends have the same version and the same sources, which were compared before the first of these lines
-//! (`SOURCES`); there is no other compatibility.
+//! Both ends have the same version and the same sources, which are compared before the first message (`SOURCES`);
+//! there is no other compatibility.
 
 use linux::namespace::Privilege;
 use linux::sysctl::Sysctls;
