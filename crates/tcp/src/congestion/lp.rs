@@ -3,8 +3,9 @@
 //! leaves one segment.
 //!
 //! Otherwise it is Reno. It follows the paper, except that the least and the largest delay begin anew with each sign,
-//! as in Linux (`tcp_lp.c`): the wait of a delayed ACK, or a path that has become longer, would be a sign for ever. Two
-//! rules are ours: a range begins with half a round trip, and a sign needs the last delay above the threshold too.
+//! as in Linux (`tcp_lp.c`): a path that has become longer would be a sign for ever. Three rules are ours: a delay is the
+//! least of the last few, as in LEDBAT (RFC 6817 §3.1.1), because one of them may have the wait of a delayed ACK; a range
+//! begins with half a round trip; and a sign needs the last delay above the threshold too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use units::{Bytes, Duration, Instant};
 use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::proportion::Proportion;
+use super::queueing_delay::CurrentDelay;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
 use registry::{Algorithm, Build};
@@ -46,6 +48,7 @@ impl Default for Parameters {
 #[derive(Debug)]
 struct LowPriority {
     parameters: Parameters,
+    current: CurrentDelay,
     /// The last, the smoothed, the least and the largest delay, in nanoseconds with the difference of the clocks.
     delays: Option<Delays>,
     rtt: Duration,
@@ -90,8 +93,10 @@ impl Policy for LowPriority {
 
     fn observe(&mut self, ack: &AckSample) {
         self.rtt = ack.rtt.unwrap_or(self.rtt);
-        let rtt = || ack.rtt.map(|rtt| rtt.as_nanos() as f64);
-        let Some(delay) = ack.one_way.map(|delay| delay.as_nanos() as f64).or_else(rtt) else { return };
+        let rtt = || ack.rtt.and_then(|rtt| i64::try_from(rtt.as_nanos()).ok());
+        let Some(delay) = ack.one_way.map(|delay| delay.as_nanos()).or_else(rtt) else { return };
+        self.current.on_delay(delay);
+        let delay = self.current.least() as f64;
         let first = self.delays_from(delay);
         let Delays { smoothed, least, largest, .. } = self.delays.unwrap_or(first);
         self.delays = Some(Delays {
@@ -143,6 +148,7 @@ pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
     &Build(|parameters: &Parameters| {
         let policy = LowPriority {
             parameters: parameters.clone(),
+            current: CurrentDelay::NONE,
             delays: None,
             rtt: Duration::ZERO,
             inference_until: None,
@@ -180,11 +186,12 @@ mod tests {
         (0..10).for_each(|step| {
             ack(lp.as_mut(), step, 0);
         });
-        // The average passes 15 % of the new largest with the second of them.
-        let windows: Vec<Bytes> = (10..14).map(|step| ack(lp.as_mut(), step, 40)).collect();
+        // The fourth is a delay; the average passes 15 % of the new largest with the fifth.
+        let windows: Vec<Bytes> =
+            (10..17).map(|step| ack(lp.as_mut(), step, 40)).collect::<Vec<_>>().split_off(3);
         let half = windows[0] / 2;
         assert_eq!(windows[1..], [half; 3], "{windows:?}");
-        (14..40).for_each(|step| {
+        (17..40).for_each(|step| {
             ack(lp.as_mut(), step, 0);
         });
         assert_eq!(lp.cwnd(), half, "the inference phase adds nothing");
@@ -208,6 +215,14 @@ mod tests {
             ack(lp.as_mut(), step, 60);
         });
         assert!(lp.cwnd() > at_first, "they are the path's now");
+    }
+
+    #[test]
+    fn the_wait_of_a_delayed_ack_is_no_sign() {
+        let mut lp = built(ENTRY.id, json!({}));
+        lp.on_restore(SMSS * 3, SMSS * 2);
+        let windows = (0..20).map(|step| ack(lp.as_mut(), step, if step % 2 == 0 { 0 } else { 100 }));
+        assert!(windows.is_sorted());
     }
 
     #[test]

@@ -8,18 +8,37 @@ use super::AckSample;
 /// The filters; delays are in nanoseconds and may be negative, as one-way delays between two clocks are.
 #[derive(Clone, Debug)]
 pub(super) struct QueueingDelay {
-    /// The last delays, a ring.
-    current: [i64; CURRENT],
+    current: CurrentDelay,
     /// The least delay of each of the last minutes, the present first.
     base: [i64; MINUTES],
     /// Time at which the present minute began; none before the first delay.
     minute: Option<Instant>,
+}
+
+/// The least of the last few delays, so that the wait of a delayed ACK is no queue.
+#[derive(Clone, Debug)]
+pub(super) struct CurrentDelay {
+    /// A ring.
+    last: [i64; CURRENT],
     place: usize,
 }
 
+impl CurrentDelay {
+    pub const NONE: Self = Self { last: [i64::MAX; CURRENT], place: 0 };
+
+    pub fn on_delay(&mut self, delay: i64) {
+        self.last[self.place] = delay;
+        self.place = (self.place + 1) % CURRENT;
+    }
+
+    /// The least, `i64::MAX` before the first delay.
+    pub fn least(&self) -> i64 {
+        self.last.into_iter().fold(i64::MAX, i64::min)
+    }
+}
+
 impl QueueingDelay {
-    pub const NONE: Self =
-        Self { current: [i64::MAX; CURRENT], base: [i64::MAX; MINUTES], minute: None, place: 0 };
+    pub const NONE: Self = Self { current: CurrentDelay::NONE, base: [i64::MAX; MINUTES], minute: None };
 
     /// An ACK: its one-way delay or, where there are no timestamps, its round trip.
     pub fn on_ack(&mut self, ack: &AckSample) {
@@ -36,8 +55,7 @@ impl QueueingDelay {
             (self.base[0], self.minute) = (i64::MAX, Some(now));
         }
         self.base[0] = self.base[0].min(delay);
-        self.current[self.place] = delay;
-        self.place = (self.place + 1) % CURRENT;
+        self.current.on_delay(delay);
     }
 
     /// The least delay of the last ten minutes.
@@ -47,8 +65,7 @@ impl QueueingDelay {
 
     /// The queueing delay, in seconds.
     pub fn seconds(&self) -> Option<f64> {
-        let least = self.current.iter().copied().min()?;
-        Some((least - self.base()?) as f64 / NANOS)
+        Some((self.current.least() - self.base()?) as f64 / NANOS)
     }
 }
 
