@@ -7,11 +7,13 @@ container. `make wheels` installs what this needs (`scripts/release/requirements
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -76,12 +78,22 @@ def faults(wheel: Path) -> list[str]:
 
 
 def _tag_faults(wheel: Path) -> list[str]:
-    """Compare the platform tag with the one that the libraries allow, which auditwheel finds."""
-    command: list[str | Path] = [TOOLS / "auditwheel", "show", wheel]
-    shown = subprocess.run(command, capture_output=True, text=True, check=False)
-    words = " ".join(shown.stdout.split())
-    tag = wheel.stem.split("-")[-1]
-    return [] if f'platform tag: "{tag}"' in words else [f"auditwheel: {words or shown.stderr.strip()}"]
+    """Compare the platform tag with the one that the libraries allow, which auditwheel finds.
+
+    auditwheel knows musl by the name that Alpine gives it. Zig links its own name, libc.so, which the loader of musl
+    takes for itself everywhere. It is not looked for here, where a file of this name is a script of the linker.
+    """
+    command: list[str | Path] = [TOOLS / "auditwheel", "show", "--json"]
+    is_musl = "musllinux" in wheel.stem
+    with tempfile.TemporaryDirectory() as nothing:
+        command += ["--ldpaths", nothing] if is_musl else []
+        shown = subprocess.run([*command, wheel], capture_output=True, text=True, check=False)
+    if shown.returncode:
+        return [f"auditwheel: {shown.stderr.strip()}"]
+    found = json.loads(shown.stdout)
+    only_libc = is_musl and set(found["external_libs"]) == {"libc.so"}
+    tag = found["sym_tag" if only_libc else "overall_tag"]
+    return [] if tag in wheel.stem.split("-")[-1].split(".") else [f"auditwheel: {tag}, {found['external_libs']}"]
 
 
 def _complaints(command: Sequence[str | Path]) -> list[str]:
