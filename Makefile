@@ -232,9 +232,16 @@ try-wheel: .venv/.packages
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement scripts/release/requirements.lock
 	@touch $@
 
-# The crates of the wheel for the systems of which no wheel can be linked here. What is not checked is said.
+# The crates of the wheel for the systems of which no wheel can be linked here. What is not checked is said. Zig compiles
+# what is in C; nothing is linked, so that for Windows one set of headers serves both names.
 CHECKED := x86_64-pc-windows-msvc x86_64-pc-windows-gnu aarch64-apple-darwin x86_64-apple-darwin
-check-targets:
+ZIG = $(abspath $(BIN))/python -m ziglang
+check-targets: export CC_x86_64_pc_windows_msvc = $(ZIG) cc -target x86_64-windows-gnu
+check-targets: export AR_x86_64_pc_windows_msvc = $(ZIG) lib
+check-targets: export CC_x86_64_pc_windows_gnu = $(ZIG) cc -target x86_64-windows-gnu
+check-targets: export CC_aarch64_apple_darwin = $(ZIG) cc -target aarch64-macos
+check-targets: export CC_x86_64_apple_darwin = $(ZIG) cc -target x86_64-macos
+check-targets: .venv/.release
 	@for target in $(CHECKED); do \
 		if rustup target add $$target 2>/dev/null; then \
 			cargo check --locked --quiet --target $$target --package lasthop-python || exit 1; echo "checked: $$target"; \
