@@ -120,6 +120,17 @@ impl<T: Copy> RangeSet<T> {
         }
     }
 
+    /// Takes everything from `seq` on out.
+    pub fn remove_from(&mut self, seq: Seq) {
+        while let Some((last, _)) = self.ranges.back_mut() {
+            if last.start.before(seq) {
+                last.end = last.end.min(seq);
+                break;
+            }
+            self.ranges.pop_back();
+        }
+    }
+
     /// Puts `whole` in the place of the ranges `from..to`.
     fn replace(&mut self, from: usize, to: usize, whole: (SeqRange, T)) {
         if from == to {

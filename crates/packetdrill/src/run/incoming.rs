@@ -35,6 +35,7 @@ impl ScriptRun {
                 if packet.flags.syn && !connection.was_connected {
                     connection.notation.take_syn(packet);
                     connection.gso_size = self.gso_size.or_else(|| segment::mss_of(packet));
+                    connection.endpoint.expect_joined(connection.gso_size.unwrap_or(Bytes::MAX));
                 }
                 if let Some(pointer) = packet.urgent {
                     // The stream begins at 1, and the pointer is one past the urgent byte.

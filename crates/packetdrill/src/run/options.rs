@@ -39,7 +39,7 @@ const OPTIONS: &[(&str, OptionEffect)] = &[
     ("SO_PRIORITY", NoEffect),
     ("SO_MARK", NoEffect),
     ("SO_SNDBUF", Kept),
-    ("SO_RCVBUF", Kept),
+    ("SO_RCVBUF", Acts(ScriptRun::set_receive_buffer)),
     ("SO_KEEPALIVE", Kept),
     ("SO_LINGER", Kept),
     ("TCP_MAXSEG", Kept),
@@ -132,6 +132,12 @@ impl ScriptRun {
     fn set_syn_retries(&mut self, id: ConnectionId) {
         if let Some(retries) = self.options_of(id).get("TCP_SYNCNT") {
             self.host.connection(id).endpoint.set_syn_retries(u32::try_from(retries).unwrap_or(u32::MAX));
+        }
+    }
+
+    fn set_receive_buffer(&mut self, id: ConnectionId) {
+        if let Some(size) = self.options_of(id).receive_buffer() {
+            self.host.connection(id).endpoint.set_receive_buffer(size);
         }
     }
 

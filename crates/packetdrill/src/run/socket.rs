@@ -74,6 +74,11 @@ impl SocketOptions {
         self.get("SO_SNDBUF").map(|bytes| Bytes(bytes.unsigned_abs()))
     }
 
+    /// Size of the receive buffer, likewise.
+    pub(super) fn receive_buffer(&self) -> Option<Bytes> {
+        self.get("SO_RCVBUF").map(|bytes| Bytes(bytes.unsigned_abs()))
+    }
+
     /// The unsent data below which a program is told to write (`TCP_NOTSENT_LOWAT`), if it sets a limit.
     pub(super) fn unsent_limit(&self) -> Option<Bytes> {
         self.get("TCP_NOTSENT_LOWAT").filter(|limit| *limit > 0).map(|limit| Bytes(limit.unsigned_abs()))
@@ -89,7 +94,7 @@ impl SocketOptions {
             profile["mss"] = json!(format!("{size} bytes"));
         }
         if let Some(size) = self.get("SO_RCVBUF") {
-            profile["window"] = json!({ "fixed": { "size": format!("{} bytes", size / 2) } });
+            lay_receive_buffer(&mut profile["window"], size);
         }
         if self.is_on("SO_KEEPALIVE") {
             profile["keep_alive"] = json!(true);
@@ -110,6 +115,18 @@ impl SocketOptions {
         if let Some(name) = &self.congestion {
             super::settings::set_congestion_control(profile, name);
         }
+    }
+}
+
+/// A receive buffer of `size` bytes, which does not grow: where packets count with their memory, as many, and otherwise
+/// half of them (socket(7)).
+fn lay_receive_buffer(window: &mut Value, size: i64) {
+    let bytes = |size: i64| json!(format!("{size} bytes"));
+    if registry::name_of(window) == Some("right-sizing") {
+        super::settings::set_parameter(window, "initial", bytes(size));
+        super::settings::set_parameter(window, "greatest", bytes(size));
+    } else {
+        *window = json!({ "fixed": { "size": bytes(size / 2) } });
     }
 }
 

@@ -67,6 +67,8 @@ struct Linux {
     compressed: u32,
     /// Number of duplicates that wait from the next ACK on.
     left: u32,
+    /// The receive buffer is short of memory, and whether the next ACK narrows the window.
+    tight: Option<bool>,
 }
 
 impl Linux {
@@ -82,6 +84,7 @@ impl Linux {
             duplicates: 0,
             compressed: 0,
             left: 0,
+            tight: None,
         }
     }
 
@@ -102,6 +105,18 @@ impl Linux {
     fn delay(&self, data: &Data) -> Duration {
         let round_trip = data.rtt.map_or(self.parameters.max, |rtt| rtt.max(self.parameters.min));
         self.wait.min(self.parameters.max).min(round_trip)
+    }
+
+    /// Whether more than a segment waits for its ACK, which is urgent unless it narrows the window
+    /// (`__tcp_ack_snd_check`).
+    fn is_second_segment(&mut self, data: &Data) -> bool {
+        if self.waiting <= data.full {
+            return false;
+        }
+        if self.tight.is_some() {
+            self.quick = 0;
+        }
+        self.tight != Some(true)
     }
 
     /// A segment beyond a gap: the first duplicates at once, then one for many.
@@ -139,13 +154,18 @@ impl AckPolicy for Linux {
             }
             _ => self.duplicates = 0,
         }
-        let urgent = data.around_a_gap() || self.waiting > data.full;
+        let urgent = data.around_a_gap() || self.is_second_segment(data);
         if urgent || (self.quick > 0 && !self.replies) { When::Now } else { When::Within(self.delay(data)) }
     }
 
     /// `tcp_grow_window`: the sender hears of it at once.
     fn on_window_opened(&mut self) {
         self.quick |= 1;
+    }
+
+    /// `__tcp_select_window`, `__tcp_ack_snd_check`.
+    fn on_tight_window(&mut self, narrows: bool) {
+        self.tight = Some(narrows);
     }
 
     /// `tcp_event_data_sent`: a reply, if it follows the last data within the present wait.
@@ -181,7 +201,9 @@ impl AckPolicy for Linux {
     }
 
     fn on_ack_sent(&mut self) {
-        if !self.waiting.is_zero() {
+        if self.tight.take().is_some() {
+            self.quick = 0;
+        } else if !self.waiting.is_zero() {
             self.quick = self.quick.saturating_sub(1);
         }
         (self.waiting, self.compressed) = (Bytes::ZERO, std::mem::take(&mut self.left));

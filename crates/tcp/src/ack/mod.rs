@@ -45,6 +45,10 @@ pub trait AckPolicy: std::fmt::Debug + Send {
     /// window sizes itself.
     fn on_window_opened(&mut self) {}
 
+    /// Less than half of the receive buffer is free; whether the ACK of the data that come next `narrows` the window.
+    /// Called before [`on_data`](AckPolicy::on_data).
+    fn on_tight_window(&mut self, _narrows: bool) {}
+
     /// An acknowledgment went out, alone or with data.
     fn on_ack_sent(&mut self);
 

@@ -197,6 +197,16 @@ impl Endpoint {
         self.send.set_syn_retries(retries);
     }
 
+    /// Sets the size of a receive buffer that counts the memory of packets (`SO_RCVBUF`).
+    pub fn set_receive_buffer(&mut self, size: Bytes) {
+        self.receive.resize_buffer(size);
+    }
+
+    /// Sets the size above which an arrival consists of several segments, joined by the network card (`gso_size`).
+    pub const fn expect_joined(&mut self, above: Bytes) {
+        self.receive.expect_joined(above);
+    }
+
     /// Sets whether a user waits to write as soon as the handshake is done: its data then carry the ACK of the SYN-ACK
     /// (`sk_write_pending` of Linux).
     pub const fn set_writer_waits(&mut self, waits: bool) {

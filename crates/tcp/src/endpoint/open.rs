@@ -35,7 +35,7 @@ impl Endpoint {
         let flags = Flags::SYN.with(self.ecn_offer(answers)).with(polls).with(dummies);
         let mut segment = self.segment(self.send.iss(), flags, Payload::EMPTY);
         let clock = self.receive.timestamps(now);
-        let unscaled = self.receive.offer_on_syn();
+        let unscaled = self.receive.offer_on_syn(self.config.plain.mss);
         if answers {
             self.complete(now, &mut segment);
             segment.options = offer(&self.config, Some(&self.peer_offers()), clock);

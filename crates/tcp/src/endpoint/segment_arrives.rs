@@ -103,7 +103,8 @@ impl Endpoint {
             stripped.seq += 1;
         }
         let at_edge = closed && stripped.seq == self.receive.next();
-        if at_edge && (!segment.payload.is_empty() || segment.flags.contains(Flags::FIN)) {
+        let brings = !segment.payload.is_empty() || segment.flags.contains(Flags::FIN);
+        if at_edge && brings && !self.receive.admits_fin(segment) {
             stripped.payload = Payload::EMPTY;
             stripped.flags = stripped.flags.without(Flags::FIN);
             self.receive.acknowledge_now();
@@ -139,7 +140,7 @@ impl Endpoint {
         if segment.flags.contains(Flags::RST) {
             return;
         }
-        let reception = Reception { now, rtt: None, dsack: self.reports_duplicates() };
+        let reception = Reception { now, rtt: None, dsack: self.reports_duplicates(), on_syn: false };
         self.receive.on_old_data(segment, &reception, &mut self.timers);
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             // RFC 9293 §3.10.7.4: the peer has missed our ACK; wait once more for stragglers.
@@ -156,6 +157,9 @@ impl Endpoint {
         if self.send.is_closing() && self.receive.refuses_data_of(segment) {
             self.refuse(segment);
             return self.give_up(CloseReason::Aborted);
+        }
+        if !self.receive.finds_memory(segment) {
+            return;
         }
         let fin = segment.flags.contains(Flags::FIN);
         if fin {
@@ -182,7 +186,12 @@ impl Endpoint {
     /// A data segment as the receiving half sees it.
     #[inline]
     pub(super) fn reception(&self, now: Instant, segment: &Segment) -> Reception {
-        Reception { now, rtt: self.round_trip(now, segment), dsack: self.reports_duplicates() }
+        Reception {
+            now,
+            rtt: self.round_trip(now, segment),
+            dsack: self.reports_duplicates(),
+            on_syn: !self.state.is_synchronised(),
+        }
     }
 
     fn reports_duplicates(&self) -> bool {

@@ -94,7 +94,7 @@ impl Endpoint {
         if syn.payload.is_empty() {
             return;
         }
-        let window = self.receive.offer_on_syn();
+        let window = self.receive.offer_on_syn(self.config.plain.mss);
         self.receive.open(window);
         let data = Segment {
             seq: syn.seq + 1,
@@ -125,7 +125,7 @@ impl Endpoint {
         if syn_ack.payload.is_empty() && !syn_ack.flags.contains(Flags::FIN) {
             return;
         }
-        let window = self.receive.offer_on_syn();
+        let window = self.receive.offer_on_syn(self.config.plain.mss);
         self.receive.open(window);
         let text =
             Segment { seq: syn_ack.seq + 1, flags: syn_ack.flags.without(Flags::SYN), ..syn_ack.clone() };

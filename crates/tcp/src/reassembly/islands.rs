@@ -51,6 +51,13 @@ impl Islands {
         }
     }
 
+    /// Nothing from `seq` on waits any more.
+    pub(super) fn remove_from(&mut self, seq: Seq) {
+        self.islands.remove_from(seq);
+        let islands = &self.islands;
+        self.changes.retain(|change| change.island(islands).is_some());
+    }
+
     /// The island before all others.
     pub(super) fn first(&self) -> Option<SeqRange> {
         self.islands.first()

@@ -5,13 +5,14 @@
 //! [`Islands`]; no island is walked.
 
 mod islands;
+mod memory;
 
 use std::collections::VecDeque;
 
 use units::{Bytes, Seq, SeqRange};
 use wire::{Payload, SackBlocks};
 
-use crate::window::{Held, Shared};
+use crate::window::{Held, PacketMemory, Shared};
 use islands::Islands;
 
 /// The receive buffer of one connection.
@@ -20,19 +21,31 @@ pub struct Reassembly {
     /// The next number expected (RCV.NXT).
     next: Seq,
     /// In order and not yet read.
-    ready: VecDeque<Payload>,
+    ready: VecDeque<Packet>,
     ready_bytes: Bytes,
     /// Out of order: disjoint pieces as they arrived, by sequence number.
     pieces: VecDeque<Piece>,
     pieces_bytes: Bytes,
     /// The sequence numbers of the pieces.
     islands: Islands,
+    /// The memory that packets take, if it counts, and their sum.
+    packets: Option<PacketMemory>,
+    memory: Bytes,
+    /// Room behind the last data in order, in the block of their packet.
+    spare: Bytes,
+}
+
+/// A packet in order, or its rest.
+#[derive(Clone, Debug)]
+struct Packet {
+    payload: Payload,
+    memory: Bytes,
 }
 
 #[derive(Clone, Debug)]
 struct Piece {
     range: SeqRange,
-    payload: Payload,
+    packet: Packet,
 }
 
 /// Effect of an arriving run of bytes on the stream.
@@ -49,9 +62,15 @@ pub enum Arrival {
 }
 
 impl Reassembly {
-    /// An empty stream that expects `next`.
+    /// An empty stream that expects `next`, in a buffer that counts bytes.
     #[must_use]
     pub const fn new(next: Seq) -> Self {
+        Self::counting(next, None)
+    }
+
+    /// An empty stream that expects `next`, in a buffer whose packets take memory as `packets` says.
+    #[must_use]
+    pub const fn counting(next: Seq, packets: Option<PacketMemory>) -> Self {
         Self {
             next,
             ready: VecDeque::new(),
@@ -59,6 +78,9 @@ impl Reassembly {
             pieces: VecDeque::new(),
             pieces_bytes: Bytes::ZERO,
             islands: Islands::NONE,
+            packets,
+            memory: Bytes::ZERO,
+            spare: Bytes::ZERO,
         }
     }
 
@@ -74,11 +96,13 @@ impl Reassembly {
         if range.end.at_or_before(self.next) {
             return Arrival::Duplicate;
         }
+        let memory = self.memory_of(payload.len());
         let (range, payload) = trim_before(range, payload, self.next);
+        let packet = Packet { payload, memory };
         if range.start != self.next {
-            return self.insert_piece(range, payload);
+            return self.insert_piece(range, packet);
         }
-        self.append(payload);
+        self.append(packet);
         if self.pieces.is_empty() {
             return Arrival::InOrder;
         }
@@ -90,7 +114,8 @@ impl Reassembly {
     #[inline]
     pub fn append_in_order(&mut self, payload: Payload) {
         debug_assert!(self.pieces.is_empty(), "a gap may be filled");
-        self.append(payload);
+        let memory = self.memory_of(payload.len());
+        self.append(Packet { payload, memory });
     }
 
     /// A number that is not a byte (SYN or FIN) was taken in.
@@ -101,15 +126,17 @@ impl Reassembly {
     /// The next bytes for the user.
     #[inline]
     pub fn read(&mut self) -> Option<Payload> {
-        let payload = self.ready.pop_front()?;
+        let Packet { payload, memory } = self.ready.pop_front()?;
         self.ready_bytes -= Bytes(u64::from(payload.len()));
+        self.memory -= memory;
         Some(payload)
     }
 
     /// Contents of the buffer.
     #[must_use]
     pub const fn held(&self) -> Held {
-        Held { unread: self.ready_bytes, out_of_order: self.pieces_bytes, shared: Shared::ALONE }
+        let (unread, out_of_order) = (self.ready_bytes, self.pieces_bytes);
+        Held { unread, out_of_order, memory: self.memory, shared: Shared::ALONE }
     }
 
     /// Whether something waits beyond a gap.
@@ -153,29 +180,36 @@ impl Reassembly {
     }
 
     #[inline]
-    fn append(&mut self, payload: Payload) {
-        let len = payload.len();
+    fn append(&mut self, mut packet: Packet) {
+        let len = packet.payload.len();
         if len == 0 {
             return;
         }
+        if let Some(packets) = self.packets {
+            self.count(&mut packet, packets);
+        }
         self.next += len;
         self.ready_bytes += Bytes(u64::from(len));
-        self.ready.push_back(payload);
+        self.ready.push_back(packet);
     }
 
-    fn insert_piece(&mut self, range: SeqRange, payload: Payload) -> Arrival {
+    fn insert_piece(&mut self, range: SeqRange, packet: Packet) -> Arrival {
         let mut added = false;
-        let (mut rest, mut bytes) = (range, payload);
+        let Packet { payload: mut bytes, mut memory } = packet;
+        let mut rest = range;
         let mut index = self.first_piece_ending_after(range.start);
         while !rest.is_empty() {
             let Some(piece) = self.pieces.get(index).map(|piece| piece.range) else {
-                self.put_piece(index, rest, bytes);
+                self.put_piece(index, rest, Packet { payload: bytes, memory });
                 added = true;
                 break;
             };
             if rest.start.before(piece.start) {
                 let gap = piece.start.min(rest.end).since(rest.start);
-                self.put_piece(index, SeqRange::new(rest.start, gap), bytes.slice(0, gap));
+                // The first part has the memory of the packet.
+                let memory = std::mem::take(&mut memory);
+                let part = Packet { payload: bytes.slice(0, gap), memory };
+                self.put_piece(index, SeqRange::new(rest.start, gap), part);
                 added = true;
                 index += 1;
             }
@@ -199,9 +233,10 @@ impl Reassembly {
         }
     }
 
-    fn put_piece(&mut self, index: usize, range: SeqRange, payload: Payload) {
+    fn put_piece(&mut self, index: usize, range: SeqRange, packet: Packet) {
         self.pieces_bytes += Bytes(u64::from(range.len()));
-        self.pieces.insert(index, Piece { range, payload });
+        self.memory += packet.memory;
+        self.pieces.insert(index, Piece { range, packet });
     }
 
     /// Moves the pieces that are now in order to the ready bytes.
@@ -210,11 +245,12 @@ impl Reassembly {
             if piece.range.start.after(self.next) {
                 break;
             }
-            let Piece { range, payload } = self.pieces.pop_front().expect("the loop has just seen it");
+            let Piece { range, packet } = self.pieces.pop_front().expect("the loop has just seen it");
             self.pieces_bytes -= Bytes(u64::from(range.len()));
+            self.memory -= packet.memory;
             if range.end.after(self.next) {
-                let (_, payload) = trim_before(range, payload, self.next);
-                self.append(payload);
+                let (_, payload) = trim_before(range, packet.payload, self.next);
+                self.append(Packet { payload, ..packet });
             }
         }
         self.islands.remove_before(self.next);

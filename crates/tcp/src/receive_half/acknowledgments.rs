@@ -83,6 +83,11 @@ impl Acknowledgments {
         self.policy.on_window_opened();
     }
 
+    /// The buffer is tight; whether the next ACK `narrows` the window.
+    pub(super) fn on_tight_window(&mut self, narrows: bool) {
+        self.policy.on_tight_window(narrows);
+    }
+
     /// Data have arrived, with all data before `next` in order: asks the policy when to acknowledge them.
     #[inline]
     pub(super) fn on_data(&mut self, data: &Data, next: Seq, timers: &mut Timers) {

@@ -1,6 +1,7 @@
 //! The receiving half of a connection: the peer's stream, the window offered, the acknowledgment due.
 
 mod acknowledgments;
+mod memory;
 mod offered_window;
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::options::Agreed;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::timers::Timers;
 use crate::timestamp::Timestamp;
-use crate::window::{Arrived, Pool};
+use crate::window::{Arrived, Held, Pool};
 pub(crate) use acknowledgments::AckDue;
 use acknowledgments::Acknowledgments;
 use offered_window::OfferedWindow;
@@ -30,6 +31,8 @@ pub(crate) struct ReceiveHalf {
     acks: Acknowledgments,
     /// Data of the largest segment that the peer has sent.
     largest_segment: Bytes,
+    /// What is larger consists of several segments, which the network card has joined.
+    joined_above: Bytes,
     /// Data that arrived twice; the next ACK reports them (D-SACK, RFC 2883 §4).
     duplicate: Option<SeqRange>,
     /// Sequence number of the peer's FIN, while data before it are missing.
@@ -53,6 +56,8 @@ pub(crate) struct Reception {
     pub rtt: Option<Duration>,
     /// Whether duplicate data are reported (RFC 2883).
     pub dsack: bool,
+    /// Whether they came with a SYN, and say nothing about the segments of the peer.
+    pub on_syn: bool,
 }
 
 impl ReceiveHalf {
@@ -63,6 +68,7 @@ impl ReceiveHalf {
             window: OfferedWindow::new(config.window.build(), config.greatest_window),
             acks: Acknowledgments::new(config.ack.build()),
             largest_segment: Bytes::ZERO,
+            joined_above: Bytes::MAX,
             duplicate: None,
             fin_at: None,
             received: Bytes::ZERO,
@@ -78,6 +84,7 @@ impl ReceiveHalf {
         let earlier = std::mem::replace(self, Self::new(config));
         self.window = earlier.window.restart(config.window.build());
         self.readable = earlier.readable;
+        self.joined_above = earlier.joined_above;
     }
 
     /// Shares the window with the connections of `pool`, where the policy wants that.
@@ -94,7 +101,7 @@ impl ReceiveHalf {
     /// The peer's SYN has arrived, with sequence number `irs` and the clock value `theirs` where timestamps are agreed.
     pub(crate) fn start(&mut self, irs: Seq, theirs: Option<Timestamps>, now: Instant) {
         self.irs = irs;
-        self.stream = Reassembly::new(irs + 1);
+        self.stream = Reassembly::counting(irs + 1, self.window.packets());
         self.window.start(irs + 1);
         self.acks.start(irs + 1);
         if let Some(theirs) = theirs {
@@ -102,9 +109,9 @@ impl ReceiveHalf {
         }
     }
 
-    /// The window field of a SYN, which is never scaled (RFC 7323 §2.2).
-    pub(crate) fn offer_on_syn(&mut self) -> u16 {
-        let room = self.window.room(self.stream.held());
+    /// The window field of a SYN, which is never scaled (RFC 7323 §2.2), and announces `mss`.
+    pub(crate) fn offer_on_syn(&mut self, mss: Bytes) -> u16 {
+        let room = self.window.on_syn(self.stream.held(), mss);
         u16::try_from(room.0).unwrap_or(u16::MAX)
     }
 
@@ -200,6 +207,7 @@ impl ReceiveHalf {
             && (1..=self.window.edge().since(segment.seq)).contains(&segment.payload.len())
             && !self.stream.has_gap()
             && self.fin_at.is_none()
+            && self.has_memory()
     }
 
     /// Whether the peer's clock has not gone back.
@@ -218,7 +226,9 @@ impl ReceiveHalf {
         let (range, window) =
             (segment.seq_range(), SeqRange { start: self.stream.next(), end: self.window.edge() });
         if !range.is_empty() {
-            return window.contains(range.start) || window.contains(range.end - 1);
+            let fin_at_edge = range.start == window.end && self.admits_fin(segment);
+            let touches = window.contains(range.start) || window.contains(range.end - 1) || fin_at_edge;
+            return touches && !self.is_too_long(segment, window);
         }
         let at_edge = range.start == window.end && !segment.flags.contains(Flags::RST);
         range.start == window.start || window.contains(range.start) || at_edge
@@ -315,12 +325,12 @@ impl ReceiveHalf {
         timers: &mut Timers,
     ) {
         let len = Bytes(u64::from(segment.payload.len()));
-        let unread = self.stream.held().unread;
+        let before = self.stream.held();
         self.stream.append_in_order(segment.payload.clone());
         self.received += len;
         self.readable = true;
         if self.window.observes_data() {
-            self.tune_window(segment, len, unread, reception, agreed);
+            self.tune_window(segment, len, before, reception, agreed);
         }
         let data = Data {
             now: reception.now,
@@ -328,7 +338,7 @@ impl ReceiveHalf {
             arrival: Arrival::InOrder,
             gap: false,
             scattered: false,
-            full: self.largest_segment.max(len),
+            full: self.largest_segment.max(len.min(self.joined_above)),
             polled: false,
             rtt: reception.rtt,
         };
@@ -344,22 +354,23 @@ impl ReceiveHalf {
         timers: &mut Timers,
     ) {
         let whole = SeqRange::new(segment.seq, segment.payload.len());
-        let inside = whole.len().min(self.window.edge().since(whole.start));
+        let inside = self.taken_of(whole);
         let range = SeqRange::new(whole.start, inside);
         let payload = &segment.payload;
         let payload = if inside < whole.len() { payload.slice(0, inside) } else { payload.clone() };
         let known = self.duplicate_part(range);
-        let (before, unread) = (self.stream.next(), self.stream.held().unread);
+        let (before, held) = (self.stream.next(), self.stream.held());
         let scattered = self.stream.is_apart(range);
         let arrival = self.stream.insert(range, payload);
         if let Some(part) = known {
             self.report_duplicate(part, reception);
         }
         let advanced = self.stream.next().since(before);
+        self.window.open_to(self.window.edge().max(self.stream.next()));
         self.received += Bytes(u64::from(advanced));
         self.readable |= advanced > 0;
-        if self.window.observes_data() && arrival != Arrival::Duplicate {
-            self.tune_window(segment, Bytes(u64::from(inside)), unread, reception, agreed);
+        if self.window.observes_data() && arrival != Arrival::Duplicate && !reception.on_syn {
+            self.tune_window(segment, Bytes(u64::from(inside)), held, reception, agreed);
         }
         let requested = self.take_request(segment, agreed);
         let polled = requested == Some(AT_ONCE) || (agreed.polls && segment.flags.contains(Flags::POLL));
@@ -377,24 +388,26 @@ impl ReceiveHalf {
         Some(ratio)
     }
 
-    /// Reports `len` bytes of arriving data to a window that sizes itself; `unread` bytes were unread before.
+    /// Reports `len` bytes of arriving data to a window that sizes itself; the buffer held `before` without them.
     fn tune_window(
         &mut self,
         segment: &Segment,
         len: Bytes,
-        unread: Bytes,
+        before: Held,
         reception: &Reception,
         agreed: &Agreed,
     ) {
         let now = reception.now;
-        let (next, out_of_order) = (self.stream.next(), self.stream.held().out_of_order);
+        let (next, held) = (self.stream.next(), self.stream.held());
+        let in_order = !segment.seq.after(next);
         let behind_gap = self.stream.highest().map_or(0, |end| end.since(next));
         let arrived = Arrived {
             now,
             len,
+            segment: len.min(self.joined_above),
             received: self.received,
-            unread,
-            out_of_order,
+            unread: before.unread,
+            memory: if in_order { before.memory.min(held.memory) } else { held.memory },
             behind_gap: Bytes(u64::from(behind_gap)),
             asks_for_duplicate: !agreed.sack && segment.seq.after(next),
             offered: self.wnd(),
@@ -422,7 +435,8 @@ impl ReceiveHalf {
     /// The data segment as the acknowledgment policy sees it, without poll and place.
     fn arrived(&self, range: SeqRange, arrival: Arrival, reception: &Reception) -> Data {
         let len = Bytes(u64::from(range.len()));
-        let (gap, full) = (self.stream.has_gap(), self.largest_segment.max(len));
+        let full = self.largest_segment.max(len.min(self.joined_above));
+        let gap = self.stream.has_gap();
         let Reception { now, rtt, .. } = *reception;
         Data { now, len, arrival, gap, scattered: false, full, polled: false, rtt }
     }
@@ -431,6 +445,7 @@ impl ReceiveHalf {
     #[inline]
     fn owe_ack(&mut self, data: Data, timers: &mut Timers) {
         self.largest_segment = data.full;
+        self.note_tight_window();
         self.acks.on_data(&data, self.stream.next(), timers);
     }
 

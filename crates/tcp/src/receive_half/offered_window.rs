@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use units::{Bytes, Seq};
 
-use crate::window::{Arrived, Held, Membership, Pool, Window};
+use crate::window::{Arrived, Held, Membership, PacketMemory, Pool, Steps, Traits, Window};
 
 /// The window offered.
 #[derive(Debug)]
@@ -12,12 +12,14 @@ pub(super) struct OfferedWindow {
     policy: Box<dyn Window>,
     /// Its part in a pool, where other connections use a part of the window.
     membership: Option<Membership>,
-    /// Whether the policy observes arriving data.
-    observes_data: bool,
+    /// The constants of the policy.
+    traits: Traits,
     /// The largest window that the policy ever offers.
     greatest: Bytes,
     /// The right edge: RCV.NXT + RCV.WND.
     edge: Seq,
+    /// The acknowledgment number with which it was told last (`rcv_wup`).
+    told_with: Seq,
 }
 
 impl OfferedWindow {
@@ -26,9 +28,10 @@ impl OfferedWindow {
         Self {
             policy,
             membership: traits.sharing.map(|_| Membership::default()),
-            observes_data: traits.observes_data,
+            traits,
             greatest,
             edge: Seq::default(),
+            told_with: Seq::default(),
         }
     }
 
@@ -50,7 +53,7 @@ impl OfferedWindow {
         if let Some(membership) = &mut self.membership {
             membership.enter();
         }
-        self.edge = next;
+        (self.edge, self.told_with) = (next, next);
     }
 
     /// The peer's stream has ended, or the connection has.
@@ -74,12 +77,44 @@ impl OfferedWindow {
     /// Whether the policy observes arriving data ([`OfferedWindow::on_data`]).
     #[inline]
     pub(super) const fn observes_data(&self) -> bool {
-        self.observes_data
+        self.traits.observes_data
     }
 
     /// Data have arrived; returns whether more will be offered for them.
     pub(super) fn on_data(&mut self, arrived: &Arrived) -> bool {
         self.policy.on_data(arrived)
+    }
+
+    /// The window of a SYN, from an end that announces `mss`.
+    pub(super) fn on_syn(&mut self, held: Held, mss: Bytes) -> Bytes {
+        if self.membership.is_some() { self.room(held) } else { self.policy.on_syn(mss) }
+    }
+
+    /// The memory that packets take, where it counts.
+    #[inline]
+    pub(super) const fn packets(&self) -> Option<PacketMemory> {
+        self.traits.packets
+    }
+
+    /// Whether the buffer takes one more packet beside what it holds.
+    #[inline]
+    pub(super) fn admits(&self, held: &Held) -> bool {
+        self.policy.admits(held)
+    }
+
+    /// The window that a packet of `memory` stands for.
+    pub(super) fn share_of(&self, memory: Bytes) -> Bytes {
+        self.policy.share_of(memory)
+    }
+
+    /// The memory that is freed at once where data beyond a gap are dropped.
+    pub(super) fn prune_step(&self) -> Bytes {
+        self.policy.prune_step()
+    }
+
+    /// The policy, for its rules about the memory of packets.
+    pub(super) fn policy(&mut self) -> &mut dyn Window {
+        &mut *self.policy
     }
 
     /// Room to offer.
@@ -96,16 +131,18 @@ impl OfferedWindow {
     pub(super) fn offer(&mut self, next: Seq, ack: Seq, shift: u8, held: Held, segment: Bytes) -> u16 {
         let ahead = if ack.before(next) { next.since(ack) } else { 0 };
         let offered = Bytes(u64::from(if ack.before(self.edge) { self.edge.since(ack) } else { 0 }));
+        let told = self.told();
+        self.told_with = ack;
         let greatest = self.greatest + Bytes(u64::from(ahead));
         if offered.0 >> shift >= greatest.0 >> shift && !offered.is_zero() && self.membership.is_none() {
             // The window is open as wide as it can be, and the edge stays.
             return u16::try_from(offered.0 >> shift).unwrap_or(u16::MAX);
         }
         let room = self.room(held) + Bytes(u64::from(ahead));
-        // The edge moves by worthwhile steps only, and never back.
-        let grows = room >= offered + self.least_step(segment)
-            || (room > offered && offered.is_zero() && room == self.greatest);
-        let window = if grows { room } else { offered };
+        let window = match self.traits.steps {
+            Steps::Worthwhile => self.by_worthwhile_steps(room, offered, segment),
+            Steps::Linux => by_steps_of_linux(room, offered, told, segment, shift),
+        };
         let field = u16::try_from(window.0 >> shift).unwrap_or(u16::MAX);
         let window = Bytes(u64::from(field) << shift);
         if window > offered {
@@ -114,9 +151,18 @@ impl OfferedWindow {
         field
     }
 
+    /// The window as the last ACK has told it (`rcv_wnd`).
+    pub(super) fn told(&self) -> Bytes {
+        Bytes(u64::from(self.edge.since(self.told_with)))
+    }
+
     /// Whether reading has opened a window that was too small to use, so that the peer may be waiting for an update.
     pub(super) fn is_reopened(&mut self, next: Seq, shift: u8, held: Held, segment: Bytes) -> bool {
         let (offered, step) = (Bytes(u64::from(self.edge.since(next))), self.least_step(segment));
+        if self.traits.steps == Steps::Linux {
+            let window = by_steps_of_linux(self.room(held), offered, self.told(), segment, shift);
+            return !window.is_zero() && window >= offered * 2;
+        }
         if offered >= step && self.membership.is_none() {
             return false;
         }
@@ -126,10 +172,31 @@ impl OfferedWindow {
         offered < step && in_field_units >= offered + step
     }
 
+    /// The edge moves by worthwhile steps only, and never back.
+    fn by_worthwhile_steps(&self, room: Bytes, offered: Bytes, segment: Bytes) -> Bytes {
+        let grows = room >= offered + self.least_step(segment)
+            || (room > offered && offered.is_zero() && room == self.greatest);
+        if grows { room } else { offered }
+    }
+
     /// The least step by which the right edge moves: half the buffer or a full segment.
     fn least_step(&self, segment: Bytes) -> Bytes {
         (self.greatest / 2).min(segment.max(Bytes(1)))
     }
+}
+
+/// `__tcp_select_window` and `tcp_select_window`: a scaled window is rounded up to what its field can say, another one
+/// down to segments, unless the one `told` last is within a segment of the room. What is `offered` still is not withdrawn.
+fn by_steps_of_linux(room: Bytes, offered: Bytes, told: Bytes, segment: Bytes, shift: u8) -> Bytes {
+    let unit = 1 << shift;
+    let window = if shift > 0 {
+        Bytes(room.0.next_multiple_of(unit))
+    } else if told > room || told + segment <= room {
+        segment.max(Bytes(1)) * room.whole(segment.max(Bytes(1)))
+    } else {
+        told
+    };
+    window.max(Bytes(offered.0.next_multiple_of(unit)))
 }
 
 #[cfg(test)]

@@ -3,10 +3,13 @@
 //! A policy names the room that it would offer; the endpoint then keeps the right edge of the window from moving left
 //! or by silly amounts (RFC 9293 §3.8.6.2.2).
 
+mod packet_memory;
 mod pool;
 
 use units::{Bytes, Instant};
 
+pub use packet_memory::PacketMemory;
+pub(crate) use packet_memory::{COLLAPSED, COLLAPSED_MEMORY};
 pub(crate) use pool::Membership;
 pub use pool::{Pool, Shared};
 pub use shared::Over;
@@ -36,6 +39,39 @@ pub trait Window: std::fmt::Debug + Send {
         false
     }
 
+    /// Whether the buffer takes one more packet beside what it holds. Called only where [`packets`](Traits::packets) take
+    /// memory.
+    fn admits(&self, _held: &Held) -> bool {
+        true
+    }
+
+    /// The user sets the size of the buffer, which does not grow any more (`SO_RCVBUF`).
+    fn resize(&mut self, _size: Bytes) {}
+
+    /// A packet finds no memory beside what the buffer holds: the buffer may grow.
+    fn on_overrun(&mut self, _held: &Held) {}
+
+    /// Whether less than half of the buffer is free, so that ACKs which only narrow the window are not urgent. Called only
+    /// where [`packets`](Traits::packets) take memory.
+    fn is_tight(&self, _held: &Held) -> bool {
+        false
+    }
+
+    /// The window that a packet of `memory` stands for: data below it waste memory.
+    fn share_of(&self, memory: Bytes) -> Bytes {
+        memory
+    }
+
+    /// Of the memory of the buffer, the part that is freed at once where data beyond a gap are dropped.
+    fn prune_step(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    /// The window of a SYN, from an end that announces `mss`.
+    fn on_syn(&mut self, _mss: Bytes) -> Bytes {
+        self.room(&Held::default())
+    }
+
     /// The constants of the policy with its parameters.
     fn traits(&self) -> Traits {
         Traits::default()
@@ -49,6 +85,21 @@ pub struct Traits {
     pub observes_data: bool,
     /// The connections with which it shares a [`Pool`].
     pub sharing: Option<Over>,
+    /// The memory that packets take in its buffer, where it counts that and not bytes.
+    pub packets: Option<PacketMemory>,
+    /// The steps by which the right edge moves.
+    pub steps: Steps,
+}
+
+/// The steps by which the right edge of the window moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Steps {
+    /// By a segment or half the buffer at least (RFC 9293 §3.8.6.2.2).
+    #[default]
+    Worthwhile,
+    /// As in Linux (`__tcp_select_window`): a scaled window is rounded up to its unit, another one down to segments;
+    /// reading is worth an update if it doubles the window (`tcp_cleanup_rbuf`).
+    Linux,
 }
 
 /// Data that have arrived.
@@ -56,14 +107,15 @@ pub struct Traits {
 pub struct Arrived {
     /// When.
     pub now: Instant,
-    /// Number of bytes.
+    /// Number of bytes, and of those of a segment, where the network card has joined several.
     pub len: Bytes,
+    pub segment: Bytes,
     /// Bytes in order since the connection began, with these.
     pub received: Bytes,
     /// The part of it that was unread when this data arrived.
     pub unread: Bytes,
-    /// Bytes that wait beyond a gap.
-    pub out_of_order: Bytes,
+    /// Memory of all that waits, without data that these bring in order.
+    pub memory: Bytes,
     /// Extent beyond the bytes in order.
     pub behind_gap: Bytes,
     /// Whether they lie beyond a gap that duplicate ACKs alone report to the peer, as SACK is not agreed: a window
@@ -82,6 +134,8 @@ pub struct Held {
     pub unread: Bytes,
     /// Bytes that wait beyond a gap.
     pub out_of_order: Bytes,
+    /// Memory of their packets, where the policy counts it ([`Traits::packets`]).
+    pub memory: Bytes,
     /// The state of the pool that the connection shares, where it shares one.
     pub shared: Shared,
 }

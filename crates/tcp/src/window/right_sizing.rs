@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::{Arrived, Held, Traits, Window};
+use super::{Arrived, Held, PacketMemory, Steps, Traits, Window};
 use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the defaults are Linux'.
@@ -20,23 +20,27 @@ pub struct Parameters {
     pub initial: Bytes,
     /// The most that it grows to: 6 MiB (`tcp_rmem[2]`; 32 MiB from Linux 6.16 on).
     pub greatest: Bytes,
-    /// Memory that a full packet takes, by the network's driver (`truesize`): 2304 bytes, of 1500 in a block of 2 KiB.
-    pub packet_memory: Bytes,
+    /// Memory that each packet takes (`truesize`), where the network's driver has blocks of one size. Default: as much
+    /// as its size wants, as virtual devices allocate it; a full packet of Ethernet takes 2304 bytes.
+    pub packet_memory: Option<Bytes>,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { initial: Bytes(128 << 10), greatest: Bytes(6 << 20), packet_memory: Bytes(2304) }
+        Self { initial: Bytes(128 << 10), greatest: Bytes(6 << 20), packet_memory: None }
     }
 }
 
 #[derive(Debug)]
 struct RightSizing {
     parameters: Parameters,
+    /// The memory of packets.
+    packets: PacketMemory,
     /// The buffer (`sk_rcvbuf`), and of how many parts in 256 of it the window is (`scaling_ratio`).
     buffer: Bytes,
     ratio: u64,
-    /// The largest segment that has come (`rcv_mss`).
+    /// The segment size that this end announces (`advmss`), and the largest that has come (`rcv_mss`).
+    mss: Bytes,
     largest: Bytes,
     /// The offered window (`rcv_ssthresh`), and its limit (`window_clamp`).
     offered: Bytes,
@@ -61,8 +65,10 @@ impl RightSizing {
     fn new(parameters: Parameters) -> Self {
         let clamp = parameters.initial / 2;
         Self {
+            packets: parameters.packet_memory.map_or(PacketMemory::BySize, PacketMemory::Constant),
             buffer: parameters.initial,
             ratio: 128,
+            mss: Bytes::ZERO,
             largest: Bytes::ZERO,
             offered: clamp.min(GREATEST_FIRST_WINDOW),
             clamp,
@@ -85,23 +91,27 @@ impl RightSizing {
     }
 
     /// The free part of the buffer, as a window (`tcp_space`).
-    fn free(&self, held: Bytes) -> Bytes {
-        self.window_of(self.buffer.saturating_sub(self.space_for(held)))
+    fn free(&self, memory: Bytes) -> Bytes {
+        self.window_of(self.buffer.saturating_sub(memory))
     }
 
-    /// The first segment, and each that is larger than those before, tells the share of data (`tcp_measure_rcv_mss`).
+    /// The first segment, and each that is larger than those before, tells the share of data (`tcp_measure_rcv_mss`);
+    /// until there is one of at least the size that any host takes, half of the buffer.
     fn measure_segment(&mut self, arrived: &Arrived) {
-        if arrived.len <= self.largest {
+        if arrived.segment <= self.largest {
             return;
         }
         if self.largest.is_zero() {
-            self.space = (arrived.len * INITIAL_SEGMENTS).min(self.offered);
+            self.space = (arrived.segment * INITIAL_SEGMENTS).min(self.offered);
             self.round = (arrived.now, Bytes::ZERO);
         }
-        self.largest = arrived.len;
-        self.ratio = (arrived.len.0 * 256 / self.parameters.packet_memory.0).clamp(1, 255);
-        self.clamp = self.window_of(self.buffer);
-        self.space = self.space.min(self.clamp);
+        self.largest = arrived.segment;
+        if arrived.segment >= DEFAULT_SEGMENT {
+            self.ratio = (arrived.len.0 * 256 / self.packets.of(arrived.len).0).clamp(1, 255);
+            self.clamp = self.window_of(self.buffer);
+            self.space = self.space.min(self.clamp);
+            self.offered = self.offered.min(self.clamp);
+        }
     }
 
     /// `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_measure`: an echoed clock counts once; without clocks a round trip is
@@ -132,12 +142,26 @@ impl RightSizing {
     }
 
     /// `tcp_grow_window`; whether it has opened.
-    fn open(&mut self, arrived: &Arrived, held: Bytes) -> bool {
-        let room = self.clamp.min(self.free(held)).saturating_sub(self.offered);
-        if room.is_zero() || arrived.len < WORTHWHILE {
+    fn open(&mut self, arrived: &Arrived) -> bool {
+        let room = self.clamp.min(self.free(arrived.memory)).saturating_sub(self.offered);
+        if room.is_zero() || arrived.len < WORTHWHILE || !self.deserves_more(arrived.len) {
             return false;
         }
-        self.offered += room.min(self.largest * 2);
+        self.offered += room.min(self.largest.max(arrived.len) * 2);
+        true
+    }
+
+    /// Whether the buffer would carry the window if all packets were like one of `len` bytes: where these waste memory,
+    /// the window opens only to a part of the buffer (`__tcp_grow_window`).
+    fn deserves_more(&self, len: Bytes) -> bool {
+        let mut share = self.window_of(self.packets.of(len));
+        let mut window = self.window_of(self.parameters.greatest);
+        while share > len {
+            (share, window) = (share / 2, window / 2);
+            if self.offered > window {
+                return false;
+            }
+        }
         true
     }
 
@@ -170,16 +194,61 @@ impl RightSizing {
 }
 
 impl Window for RightSizing {
+    /// `__tcp_select_window`: less than a sixteenth of the buffer or than a segment is not worth a window.
     fn room(&mut self, held: &Held) -> Bytes {
-        self.offered.min(self.free(held.unread + held.out_of_order))
+        let (free, whole) = (self.free(held.memory), self.window_of(self.buffer));
+        if free < whole / 2 && (free < whole / 16 || free < self.largest) {
+            return Bytes::ZERO;
+        }
+        self.offered.min(free)
     }
 
     fn greatest(&self) -> Bytes {
         self.parameters.greatest
     }
 
+    /// `tcp_select_initial_window`: whole segments.
+    fn on_syn(&mut self, mss: Bytes) -> Bytes {
+        self.mss = mss;
+        if self.clamp > mss {
+            self.offered = (mss * self.clamp.whole(mss)).min(GREATEST_FIRST_WINDOW);
+        }
+        self.offered
+    }
+
+    /// `tcp_can_ingest`: the last packet may pass the limit.
+    fn admits(&self, held: &Held) -> bool {
+        held.memory <= self.buffer
+    }
+
+    /// `__tcp_select_window`.
+    fn is_tight(&self, held: &Held) -> bool {
+        self.free(held.memory) < self.window_of(self.buffer) / 2
+    }
+
+    fn resize(&mut self, size: Bytes) {
+        (self.buffer, self.parameters.greatest) = (size, size);
+    }
+
+    /// `tcp_clamp_window`.
+    fn on_overrun(&mut self, held: &Held) {
+        self.buffer = self.buffer.max(held.memory.min(self.parameters.greatest));
+        if held.memory > self.buffer {
+            self.offered = self.offered.min(self.mss * 2);
+        }
+    }
+
+    fn share_of(&self, memory: Bytes) -> Bytes {
+        self.window_of(memory)
+    }
+
+    /// `tcp_prune_ofo_queue`.
+    fn prune_step(&self) -> Bytes {
+        self.buffer / 8
+    }
+
     fn traits(&self) -> Traits {
-        Traits { observes_data: true, ..Traits::default() }
+        Traits { observes_data: true, packets: Some(self.packets), steps: Steps::Linux, ..Traits::default() }
     }
 
     fn on_data(&mut self, arrived: &Arrived) -> bool {
@@ -189,7 +258,7 @@ impl Window for RightSizing {
             self.grow_buffer(self.space, arrived.behind_gap);
         }
         // `tcp_data_queue_ofo`: without SACK it stays as it is, so that the ACK is a duplicate.
-        let opened = !arrived.asks_for_duplicate && self.open(arrived, arrived.unread + arrived.out_of_order);
+        let opened = !arrived.asks_for_duplicate && self.open(arrived);
         self.adjust(arrived);
         opened
     }
@@ -197,6 +266,8 @@ impl Window for RightSizing {
 
 /// `TCP_INIT_CWND`: what a round trip brings at first.
 const INITIAL_SEGMENTS: u64 = 10;
+/// `TCP_MSS_DEFAULT`.
+const DEFAULT_SEGMENT: Bytes = Bytes(536);
 /// Smaller segments do not open the window (`tcp_event_data_recv`).
 const WORTHWHILE: Bytes = Bytes(128);
 /// A clock that is echoed within its tick shows no shorter round trip.
@@ -211,8 +282,11 @@ impl Parameters {
             let wrong = format!("initial is {} bytes and greatest {}", initial.0, greatest.0);
             return Err(refusal(wrong, "initial at least \"4 KiB\", and greatest no smaller"));
         }
-        if packet_memory.is_zero() {
-            return Err(refusal("packet_memory is 0", "\"2304 bytes\": a packet takes memory"));
+        if packet_memory.is_some_and(|memory| memory < LEAST_MEMORY) {
+            return Err(refusal(
+                "packet_memory is below 512 bytes",
+                "\"2304 bytes\": a packet with its record",
+            ));
         }
         Ok(())
     }
@@ -226,6 +300,8 @@ pub const ENTRY: Algorithm<dyn Window> = Algorithm::checked(
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(RightSizing::new(parameters.clone()))),
 );
 
+/// A record and the least block for it.
+const LEAST_MEMORY: Bytes = Bytes(512);
 /// `tcp_rmem[0]`.
 const LEAST_BUFFER: Bytes = Bytes(4096);
 
@@ -245,9 +321,10 @@ mod tests {
             window.on_data(&Arrived {
                 now,
                 len: Bytes(1448),
+                segment: Bytes(1448),
                 received: *received,
                 unread: Bytes::ZERO,
-                out_of_order: Bytes::ZERO,
+                memory: Bytes::ZERO,
                 behind_gap: Bytes::ZERO,
                 asks_for_duplicate: false,
                 offered: window.offered,

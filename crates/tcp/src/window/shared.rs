@@ -81,7 +81,7 @@ mod tests {
 
     fn room(connections: u64, held: u64, unread: u64) -> Bytes {
         let shared = Shared { connections, held };
-        let held = Held { unread: Bytes(unread), out_of_order: Bytes::ZERO, shared };
+        let held = Held { unread: Bytes(unread), shared, ..Held::default() };
         PartOfBudget(Parameters::default()).room(&held)
     }
 

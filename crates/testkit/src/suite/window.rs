@@ -35,7 +35,7 @@ fn more_held_less_room(entry: &'static Algorithm<dyn Window>) -> CheckResult {
         let mut left = Bytes::MAX;
         for (out_of_order, above) in (0..=100_u64).zip(&mut before) {
             let (unread, out_of_order) = (Bytes(unread * step), Bytes(out_of_order * step));
-            let held = Held { unread, out_of_order, ..Held::default() };
+            let held = Held { unread, out_of_order, memory: unread + out_of_order, ..Held::default() };
             let room = window.room(&held);
             ensure(room <= left && room <= *above, || format!("{held:?}: {room}"))?;
             (left, *above) = (room, room);

@@ -1,0 +1,86 @@
+//! What a receive buffer does that counts the memory of packets: it makes room, or drops what arrives (`tcp_data_queue`,
+//! `tcp_prune_queue`).
+
+use units::{Bytes, Seq, SeqRange};
+use wire::Segment;
+
+use super::{AckDue, ReceiveHalf};
+
+impl ReceiveHalf {
+    /// Whether the next data in order find memory without further ado.
+    #[inline]
+    pub(super) fn has_memory(&self) -> bool {
+        self.window.packets().is_none() || self.window.admits(&self.stream.held())
+    }
+
+    /// Whether a segment inside the window finds memory, perhaps after the buffer has grown, or put packets together, or
+    /// dropped others beyond a gap. One that finds none is dropped, unless it brings the next data of a user that has
+    /// read all; in order it closes the window.
+    pub(crate) fn finds_memory(&mut self, segment: &Segment) -> bool {
+        if self.window.packets().is_none() || segment.payload.is_empty() {
+            return true;
+        }
+        let in_order = segment.seq.at_or_before(self.stream.next());
+        let fits = self.make_room(segment.seq);
+        if !fits && in_order {
+            self.window.open_to(self.stream.next());
+            self.acks.set_due(AckDue::Now);
+        }
+        fits || (in_order && self.stream.held().unread.is_zero())
+    }
+
+    fn make_room(&mut self, seq: Seq) -> bool {
+        let Self { stream, window, .. } = self;
+        if window.admits(&stream.held()) {
+            return true;
+        }
+        window.policy().on_overrun(&stream.held());
+        if !window.admits(&stream.held()) {
+            stream.collapse(|memory| window.share_of(memory));
+        }
+        if !window.admits(&stream.held()) {
+            stream.prune(seq, window.prune_step(), |stream| window.admits(&stream.held()));
+        }
+        window.admits(&stream.held())
+    }
+
+    /// What arrives with more data than this consists of several segments, which the network card has joined.
+    pub(crate) const fn expect_joined(&mut self, above: Bytes) {
+        self.joined_above = above;
+    }
+
+    /// Tells the acknowledgments of a window that the buffer limits.
+    #[inline]
+    pub(super) fn note_tight_window(&mut self) {
+        let held = self.stream.held();
+        if self.window.packets().is_some() && self.window.policy().is_tight(&held) {
+            let narrows = self.window.room(held) < self.window.told();
+            self.acks.on_tight_window(narrows);
+        }
+    }
+
+    /// The user sets the size of the buffer (`SO_RCVBUF`).
+    pub(crate) fn resize_buffer(&mut self, size: Bytes) {
+        self.window.policy().resize(size);
+    }
+
+    /// Whether a closed window lets a segment in: a FIN without data, where packets count (`tcp_data_queue`).
+    pub(crate) fn admits_fin(&self, segment: &Segment) -> bool {
+        self.window.packets().is_some() && segment.payload.is_empty()
+    }
+
+    /// Whether data reach beyond a `window` that would have taken them if nothing waited to be read: such a packet is
+    /// taken whole or not at all (`tcp_sequence`).
+    pub(super) fn is_too_long(&self, segment: &Segment, window: SeqRange) -> bool {
+        let end = segment.seq + segment.payload.len();
+        self.window.packets().is_some() && end.after(window.end) && !self.stream.held().unread.is_zero()
+    }
+
+    /// The part of `whole` that is taken in: what lies inside the window, or all of it where packets count.
+    pub(super) fn taken_of(&self, whole: SeqRange) -> u32 {
+        match self.window.packets() {
+            Some(_) => whole.len(),
+            None => whole.len().min(self.window.edge().since(whole.start)),
+        }
+    }
+}
