@@ -202,10 +202,10 @@ pub enum TcpOption {
     Sack(Vec<(u32, u32)>),
     /// Timestamps: the sender's clock, and the echo.
     Timestamps {
-        /// The sender's clock.
-        value: u32,
-        /// The echo.
-        echo: u32,
+        /// The sender's clock; `None` where any will do (`...`).
+        value: Option<u32>,
+        /// The echo, likewise.
+        echo: Option<u32>,
     },
     /// Fast Open, with a cookie in hexadecimal digits.
     FastOpen {

@@ -92,7 +92,11 @@ impl fmt::Display for TcpOption {
                 f.write_str("sack")?;
                 blocks.iter().try_for_each(|(start, end)| write!(f, " {start}:{end}"))
             }
-            Self::Timestamps { value, echo } => write!(f, "TS val {value} ecr {echo}"),
+            Self::Timestamps { value, echo } => {
+                let text =
+                    |number: &Option<u32>| number.map_or("...".to_owned(), |number| number.to_string());
+                write!(f, "TS val {} ecr {}", text(value), text(echo))
+            }
             Self::FastOpen { cookie, experimental } => {
                 let name = if *experimental { "FOEXP" } else { "FO" };
                 if cookie.is_empty() { f.write_str(name) } else { write!(f, "{name} {cookie}") }

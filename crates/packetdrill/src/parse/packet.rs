@@ -128,14 +128,19 @@ impl Parser<'_> {
             "sack" => TcpOption::Sack(self.sack_blocks()?),
             "TS" => {
                 self.expect_word("val")?;
-                let value = self.number("timestamp")?;
+                let value = self.timestamp()?;
                 self.expect_word("ecr")?;
-                TcpOption::Timestamps { value, echo: self.number("timestamp")? }
+                TcpOption::Timestamps { value, echo: self.timestamp()? }
             }
             "FO" | "FOEXP" => TcpOption::FastOpen { cookie: self.cookie(), experimental: name == "FOEXP" },
             "ECN" => TcpOption::AccurateEcn(self.accurate_ecn_counters()?),
             _ => self.other_option(name),
         })
+    }
+
+    /// A number, or `...` for any.
+    fn timestamp(&mut self) -> Result<Option<u32>, ParseError> {
+        if self.takes("...") { Ok(None) } else { self.number("timestamp").map(Some) }
     }
 
     fn expect_word(&mut self, word: &str) -> Result<(), ParseError> {

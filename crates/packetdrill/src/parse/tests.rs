@@ -62,7 +62,7 @@ fn sack_blocks_and_timestamps_stand_among_the_options() {
     let ack = packet("+0 < . 1:1(0) ack 1 win 257 <sack 3001:5001 7001:8001,nop,nop,TS val 5 ecr 100>");
     let Options::Exactly(options) = ack.options else { panic!("any") };
     assert_eq!(options[0], TcpOption::Sack(vec![(3_001, 5_001), (7_001, 8_001)]));
-    assert_eq!(options[3], TcpOption::Timestamps { value: 5, echo: 100 });
+    assert_eq!(options[3], TcpOption::Timestamps { value: Some(5), echo: Some(100) });
 }
 
 #[test]

@@ -114,7 +114,13 @@ fn options_agree(script: &[TcpOption], ours: &[TcpOption], clocks: &mut Clocks, 
             (
                 TcpOption::Timestamps { value, echo },
                 TcpOption::Timestamps { value: our_value, echo: our_echo },
-            ) => echo == our_echo && clocks.agree(*value, *our_value, tolerance),
+            ) => {
+                let clock_agrees = match (value, our_value) {
+                    (Some(value), Some(ours)) => clocks.agree(*value, *ours, tolerance),
+                    _ => true,
+                };
+                clock_agrees && (echo.is_none() || echo == our_echo)
+            }
             (script, ours) => script == ours,
         })
 }

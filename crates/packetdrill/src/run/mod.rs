@@ -28,6 +28,7 @@ mod segment;
 mod send_buffer;
 mod set_up;
 mod settings;
+mod settings_of_bsd;
 mod shell;
 mod socket;
 mod tcp_info;

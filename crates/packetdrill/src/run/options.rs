@@ -31,6 +31,7 @@ use OptionEffect::{Acts, FastOpenClient, Kept, NoEffect};
 const OPTIONS: &[(&str, OptionEffect)] = &[
     ("SO_REUSEADDR", NoEffect),
     ("SO_REUSEPORT", NoEffect),
+    ("SO_DEBUG", NoEffect),
     ("SO_ZEROCOPY", Kept),
     ("SO_TIMESTAMPING", Acts(ScriptRun::begin_timestamps)),
     ("IP_TOS", NoEffect),

@@ -134,8 +134,9 @@ fn add(segment: &mut Segment, option: &TcpOption, clocks: &Clocks) {
             }
         }
         TcpOption::Timestamps { value, echo } => {
-            let echo = if segment.flags.contains(wire::Flags::ACK) { clocks.echoed(*echo) } else { *echo };
-            options.timestamps = Some(Timestamps { value: *value, echo });
+            let (value, echo) = (value.unwrap_or_default(), echo.unwrap_or_default());
+            let echo = if segment.flags.contains(wire::Flags::ACK) { clocks.echoed(echo) } else { echo };
+            options.timestamps = Some(Timestamps { value, echo });
         }
         // The option belongs to the handshake (RFC 7413 §4.1.1).
         TcpOption::FastOpen { cookie: digits, .. } if segment.flags.contains(wire::Flags::SYN) => {
@@ -308,7 +309,7 @@ fn option_of(kind: u8, options: &wire::Options, value: &[u8], theirs: u32) -> Tc
         (3, _) => TcpOption::WindowScale(options.window_scale.unwrap_or(0)),
         (4, _) => TcpOption::SackPermitted,
         (5, _) => TcpOption::Sack(blocks()),
-        (8, Some(clock)) => TcpOption::Timestamps { value: clock.value, echo: clock.echo },
+        (8, Some(clock)) => TcpOption::Timestamps { value: Some(clock.value), echo: Some(clock.echo) },
         (172 | 174, _) => {
             TcpOption::AccurateEcn(options.accecn.as_ref().map_or(Vec::new(), accurate_ecn_counters))
         }

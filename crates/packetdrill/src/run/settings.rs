@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use units::Bytes;
 
 use super::fast_open::{CookieKey, FastOpenBits};
+use super::settings_of_bsd;
 
 /// The set-up of the host.
 #[derive(Clone, Debug)]
@@ -33,7 +34,7 @@ pub(super) struct KernelSettings {
 }
 
 /// The effect of a kernel's setting on a profile.
-enum Meaning {
+pub(super) enum Meaning {
     /// A key that is true or false.
     Switch(&'static str),
     /// A key that is a number.
@@ -115,7 +116,8 @@ const MEANINGS: &[(&str, Meaning)] = &[
 ];
 
 impl KernelSettings {
-    pub(super) fn new(profile: Value) -> Self {
+    pub(super) fn new(mut profile: Value) -> Self {
+        settings_of_bsd::begin(&mut profile);
         Self {
             profile,
             answers_ecn_only: false,
@@ -134,7 +136,11 @@ impl KernelSettings {
     /// Lays a setting over the profile, or notes that it is left out.
     pub(super) fn set(&mut self, name: &str, value: &str) {
         let short = name.strip_prefix("net.ipv4.").unwrap_or(name);
-        let meaning = MEANINGS.iter().find(|(known, _)| *known == short).map(|(_, meaning)| meaning);
+        let meaning = MEANINGS
+            .iter()
+            .chain(settings_of_bsd::MEANINGS)
+            .find(|(known, _)| *known == short)
+            .map(|(_, meaning)| meaning);
         match meaning {
             Some(Switch(key)) => self.profile[*key] = json!(value != "0"),
             Some(Count(key)) => match value.parse::<u32>() {
@@ -168,8 +174,8 @@ impl KernelSettings {
     }
 
     /// A setting of Linux' TCP that has no key would change what the script expects; others are about the machine.
-    fn leave_out(&mut self, name: &str, value: &str) {
-        if name.starts_with("tcp_") {
+    pub(super) fn leave_out(&mut self, name: &str, value: &str) {
+        if name.starts_with("tcp_") || name.starts_with("net.inet.tcp.") {
             self.refused.push(format!("the setting {name} = {value} has no key in a profile"));
         } else {
             self.notes.push(format!("{name} = {value} has no key in a profile and is left out"));
@@ -178,14 +184,14 @@ impl KernelSettings {
 }
 
 /// Without SACK the recovery is the endpoint's fallback.
-fn set_sack(settings: &mut KernelSettings, value: &str) {
+pub(super) fn set_sack(settings: &mut KernelSettings, value: &str) {
     settings.profile["sack"] = json!(value != "0");
     if value == "0" {
         settings.profile["recovery"] = json!("new-reno");
     }
 }
 
-fn set_ecn(settings: &mut KernelSettings, value: &str) {
+pub(super) fn set_ecn(settings: &mut KernelSettings, value: &str) {
     settings.profile["ecn"] = if value == "3" { json!("accurate") } else { json!(value != "0") };
     settings.answers_ecn_only = value == "2";
     if !matches!(value, "0" | "1" | "2" | "3") {
@@ -193,7 +199,7 @@ fn set_ecn(settings: &mut KernelSettings, value: &str) {
     }
 }
 
-fn set_default_congestion_control(settings: &mut KernelSettings, name: &str) {
+pub(super) fn set_default_congestion_control(settings: &mut KernelSettings, name: &str) {
     if name == PROGRAM {
         settings.leave_out("tcp_congestion_control", name);
     } else {
@@ -335,7 +341,7 @@ fn set_seconds(settings: &mut KernelSettings, key: &str, value: &str) {
 
 /// The least or the greatest length of the retransmission timer, where the profile has the timer of Linux or that of
 /// RFC 6298, which is the default.
-fn set_timer(settings: &mut KernelSettings, key: &str, value: &str, unit: &str) {
+pub(super) fn set_timer(settings: &mut KernelSettings, key: &str, value: &str, unit: &str) {
     let timer = &mut settings.profile["rto"];
     if timer.is_null() {
         *timer = json!("rfc6298");

@@ -116,7 +116,7 @@ impl Endpoint {
         self.agreed = Agreed::new(&self.config, segment);
         self.peer_scales = segment.options.window_scale.is_some();
         let theirs = segment.options.timestamps.filter(|_| self.agreed.timestamps);
-        self.receive.start(segment.seq, theirs, now);
+        self.receive.start(segment.seq, theirs, self.agreed.smss, now);
         self.take_ecn_of_syn(now, segment);
         self.send.take_syn(segment, &self.agreed);
     }

@@ -98,8 +98,10 @@ impl ReceiveHalf {
         self.acks.set_due(AckDue::No);
     }
 
-    /// The peer's SYN has arrived, with sequence number `irs` and the clock value `theirs` where timestamps are agreed.
-    pub(crate) fn start(&mut self, irs: Seq, theirs: Option<Timestamps>, now: Instant) {
+    /// The peer's SYN has arrived, with sequence number `irs` and the clock value `theirs` where timestamps are agreed;
+    /// its segments may have `mss` bytes.
+    pub(crate) fn start(&mut self, irs: Seq, theirs: Option<Timestamps>, mss: Bytes, now: Instant) {
+        self.window.policy().on_agreed(mss);
         self.irs = irs;
         self.stream = Reassembly::counting(irs + 1, self.window.packets());
         self.window.start(irs + 1);

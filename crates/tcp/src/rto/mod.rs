@@ -43,6 +43,11 @@ pub trait Rto: std::fmt::Debug + Send {
     /// The longest that a backed-off timer may become.
     fn longest(&self) -> Duration;
 
+    /// The length, doubled that many times.
+    fn backed_off(&self, doublings: u32) -> Duration {
+        self.length().doubled(doublings).min(self.longest())
+    }
+
     /// Time for which a doubled length is kept.
     fn backoff(&self) -> Backoff {
         Backoff::UntilSample

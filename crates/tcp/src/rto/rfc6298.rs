@@ -20,7 +20,7 @@ pub struct Parameters {
     /// Tick of the clock that measures and runs out; 1 ms as in most kernels; "0 s" is a clock without ticks.
     pub granularity: Duration,
     /// Time added to SRTT + 4·RTTVAR, before the minimum and maximum apply: none in the RFC, 200 ms in FreeBSD from
-    /// 2002 on (`tcp_rexmit_slop`), for ACKs that are delayed.
+    /// 2002 on (`tcp_rexmit_slop`), for ACKs that are delayed. A timer that is backed off has it once.
     pub slop: Duration,
     /// Time for which a doubled length is kept.
     pub backoff: Backoff,
@@ -115,6 +115,16 @@ impl Rto for Rfc6298 {
         self.parameters.max
     }
 
+    /// `tcp_timer_rexmt` of FreeBSD adds the slop after the doubling, to the length for a SYN too.
+    fn backed_off(&self, doublings: u32) -> Duration {
+        let slop = self.parameters.slop;
+        if doublings == 0 {
+            return self.length();
+        }
+        let once = if self.estimate.is_some() { self.length().saturating_sub(slop) } else { self.length() };
+        (once.doubled(doublings) + slop).min(self.parameters.max)
+    }
+
     fn backoff(&self) -> Backoff {
         self.parameters.backoff
     }
@@ -167,6 +177,18 @@ mod tests {
         assert_eq!(rto.length(), Duration::from_secs(1));
         rto.on_sample(&sample(Duration::from_millis(700)));
         assert_eq!(rto.length(), Duration::from_millis(2100));
+    }
+
+    #[test]
+    fn slop_is_added_once_however_often_the_timer_was_doubled() {
+        let slop = Duration::from_millis(200);
+        let mut rto = Rfc6298::new(Parameters { slop, ..Parameters::default() });
+        assert_eq!(
+            [0, 1, 2].map(|doublings| rto.backed_off(doublings).as_nanos() / 1_000_000),
+            [1000, 2200, 4200]
+        );
+        rto.on_sample(&sample(Duration::from_millis(700)));
+        assert_eq!([0, 1].map(|doublings| rto.backed_off(doublings).as_nanos() / 1_000_000), [2300, 4400]);
     }
 
     #[test]

@@ -138,7 +138,11 @@ impl RetransmissionTimer {
     /// The length, back-off included (RFC 6298 §5.5).
     #[inline]
     pub(crate) fn length(&self) -> Duration {
-        self.length.doubled(self.backoff).min(self.longest)
+        if self.backoff == 0 {
+            self.length.min(self.longest)
+        } else {
+            self.estimator.backed_off(self.backoff)
+        }
     }
 
     /// The longest that it may become.

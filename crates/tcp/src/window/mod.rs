@@ -33,6 +33,9 @@ pub trait Window: std::fmt::Debug + Send {
     /// The most that the policy will ever offer: it decides the window scale (RFC 7323 §2.3).
     fn greatest(&self) -> Bytes;
 
+    /// The size of segments is agreed.
+    fn on_agreed(&mut self, _segment: Bytes) {}
+
     /// Data have arrived and are not acknowledged yet; returns whether more will be offered for them. Called only where
     /// [`observes_data`](Traits::observes_data).
     fn on_data(&mut self, _arrived: &Arrived) -> bool {
@@ -107,8 +110,9 @@ pub enum Steps {
 pub struct Arrived {
     /// When.
     pub now: Instant,
-    /// Number of bytes, and of those of a segment, where the network card has joined several.
+    /// Number of bytes.
     pub len: Bytes,
+    /// Number of those of a segment: fewer, where the network card has joined several.
     pub segment: Bytes,
     /// Bytes in order since the connection began, with these.
     pub received: Bytes,

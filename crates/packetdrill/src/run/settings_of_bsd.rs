@@ -1,0 +1,133 @@
+//! Settings of FreeBSD (`net.inet.tcp`, `kern.ipc`).
+
+use registry::name_of;
+use serde_json::{Value, json};
+
+use super::settings::Meaning::{self, As, By, Nothing};
+use super::settings::{
+    KernelSettings, set_default_congestion_control, set_ecn, set_parameter, set_sack, set_timer,
+};
+
+/// The settings that are known.
+pub(super) const MEANINGS: &[(&str, Meaning)] = &[
+    ("net.inet.tcp.rfc1323", By(set_high_performance)),
+    ("net.inet.tcp.sack.enable", By(set_sack)),
+    ("net.inet.tcp.sack.revised", As(&["1"])),
+    ("net.inet.tcp.rfc6675_pipe", As(&["1"])),
+    ("net.inet.tcp.do_prr", As(&["1"])),
+    ("net.inet.tcp.rfc3042", As(&["1"])),
+    ("net.inet.tcp.rfc3390", As(&["1"])),
+    ("net.inet.tcp.rfc3465", As(&["1"])),
+    ("net.inet.tcp.abc_l_var", As(&["2"])),
+    ("net.inet.tcp.ecn.enable", By(set_ecn)),
+    ("net.inet.tcp.ecn.maxretries", Nothing),
+    ("net.inet.tcp.cc.algorithm", By(set_algorithm)),
+    ("net.inet.tcp.functions_default", As(&["freebsd"])),
+    ("net.inet.tcp.initcwnd_segments", By(set_initial_window)),
+    ("net.inet.tcp.rexmit_initial", By(|settings, value| set_timer(settings, "initial", value, "ms"))),
+    ("net.inet.tcp.rexmit_min", By(|settings, value| set_timer(settings, "min", value, "ms"))),
+    ("net.inet.tcp.rexmit_slop", By(|settings, value| set_timer(settings, "slop", value, "ms"))),
+    ("net.inet.tcp.rexmit_drop_options", As(&["0"])),
+    ("net.inet.tcp.delayed_ack", As(&["1"])),
+    ("net.inet.tcp.delacktime", By(set_ack_delay)),
+    ("net.inet.tcp.insecure_syn", As(&["0"])),
+    ("net.inet.tcp.insecure_rst", As(&["0"])),
+    ("net.inet.tcp.recvspace", By(|settings, value| set_window(settings, "size", value))),
+    ("net.inet.tcp.recvbuf_auto", Nothing),
+    ("net.inet.tcp.recvbuf_max", Nothing),
+    ("kern.ipc.maxsockbuf", By(|settings, value| set_window(settings, "largest", value))),
+    ("net.inet.tcp.sendspace", Nothing),
+    ("net.inet.tcp.sendbuf_auto", Nothing),
+    ("net.inet.tcp.sendbuf_max", Nothing),
+    ("net.inet.tcp.hostcache.purgenow", Nothing),
+    ("net.inet.tcp.hostcache.enable", Nothing),
+    ("net.inet.tcp.syncookies", Nothing),
+    ("net.inet.tcp.blackhole", Nothing),
+    ("net.inet.tcp.drop_synfin", Nothing),
+    ("net.inet.tcp.icmp_may_rst", Nothing),
+    ("net.inet.tcp.tso", Nothing),
+    ("net.inet.tcp.path_mtu_discovery", Nothing),
+];
+
+/// The receive buffer with which a program of FreeBSD begins, where the profile has the largest from the start: scripts
+/// end before it would grow (`recvspace`, `maxsockbuf`).
+pub(super) fn begin(profile: &mut Value) {
+    if profile["option_layout"] == "freebsd" && name_of(&profile["window"]) == Some("fixed") {
+        profile["window"] =
+            json!({ "fixed": { "size": "65536 bytes", "largest": "2 MiB", "whole_segments": true } });
+    }
+}
+
+/// Window scale and timestamps: both, or one of them.
+fn set_high_performance(settings: &mut KernelSettings, value: &str) {
+    let (scale, timestamps) = match value {
+        "0" => (false, false),
+        "1" => (true, true),
+        "2" => (true, false),
+        "3" => (false, true),
+        _ => return settings.leave_out("net.inet.tcp.rfc1323", value),
+    };
+    settings.profile["window_scale"] = json!(scale);
+    settings.profile["timestamps"] = json!(timestamps);
+}
+
+fn set_algorithm(settings: &mut KernelSettings, value: &str) {
+    set_default_congestion_control(settings, if value == "newreno" { "reno" } else { value });
+}
+
+fn set_initial_window(settings: &mut KernelSettings, value: &str) {
+    match value.parse::<u32>() {
+        Ok(segments) => settings.profile["initial_window"] = json!(format!("{segments} segments")),
+        Err(_) => settings.leave_out("net.inet.tcp.initcwnd_segments", value),
+    }
+}
+
+fn set_ack_delay(settings: &mut KernelSettings, value: &str) {
+    match value.parse::<u32>() {
+        Ok(millis) => set_parameter(&mut settings.profile["ack"], "timeout", json!(format!("{millis} ms"))),
+        Err(_) => settings.leave_out("net.inet.tcp.delacktime", value),
+    }
+}
+
+fn set_window(settings: &mut KernelSettings, key: &str, value: &str) {
+    match value.parse::<u64>() {
+        Ok(bytes) => set_parameter(&mut settings.profile["window"], key, json!(format!("{bytes} bytes"))),
+        Err(_) => settings.leave_out("a size of buffers", value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(name: &str, value: &str) -> KernelSettings {
+        let profile = json!({ "option_layout": "freebsd", "window": { "fixed": { "size": "2 MiB" } } });
+        let mut settings = KernelSettings::new(profile);
+        settings.set(name, value);
+        settings
+    }
+
+    #[test]
+    fn buffers_begin_as_a_program_finds_them() {
+        let window = after("net.inet.tcp.recvspace", "20000").profile["window"].take();
+        let expected = json!({ "size": "20000 bytes", "largest": "2 MiB", "whole_segments": true });
+        assert_eq!(window["fixed"], expected);
+    }
+
+    #[test]
+    fn one_setting_stands_for_window_scale_and_timestamps() {
+        for (value, expected) in [("0", (false, false)), ("2", (true, false)), ("3", (false, true))] {
+            let profile = after("net.inet.tcp.rfc1323", value).profile;
+            assert_eq!(
+                (&profile["window_scale"], &profile["timestamps"]),
+                (&json!(expected.0), &json!(expected.1))
+            );
+        }
+    }
+
+    #[test]
+    fn a_setting_without_a_key_is_refused() {
+        assert_eq!(after("net.inet.tcp.rexmit_drop_options", "1").refused.len(), 1);
+        assert_eq!(after("net.inet.tcp.no_such_setting", "1").refused.len(), 1);
+    }
+}
