@@ -48,6 +48,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hosts.*.tcp.syn_retries", "a path that is gone"),
     ("hosts.*.tcp.timestamps_on_reset", "a connection that is reset"),
     ("hosts.*.tcp.timestamps_required", "a peer that leaves its timestamps out"),
+    ("hosts.*.tcp.window.fixed.whole_segments", "a program that reads later than the window closes"),
     ("links.*.down.arq.at_limit", "a packet of which every attempt fails"),
     ("links.*.down.arq.limit", "a packet of which every attempt fails"),
     ("links.*.down.events.0.counted_at", "losses before the packet of the event"),

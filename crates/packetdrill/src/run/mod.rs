@@ -112,7 +112,7 @@ pub fn run(
     profile: &Value,
     read_file: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Outcome, Refusal> {
-    let mut machine = ScriptRun::new(KernelSettings::new(profile.clone()));
+    let mut machine = ScriptRun::new(KernelSettings::new(settings_of_bsd::begun(profile.clone())));
     machine.take_options(script)?;
     machine.server_cookie = segment::server_cookie(&script.events);
     if let Some(init) = &script.init {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use units::{Bytes, Duration};
 
 use super::shell::{Request, Route};
-use super::{HEADERS_OF_IPV6, Refusal, ScriptRun, fast_open, shell};
+use super::{HEADERS_OF_IPV6, Refusal, ScriptRun, fast_open, settings_of_bsd, shell};
 use crate::script::{Script, ScriptOption};
 
 impl ScriptRun {
@@ -69,7 +69,11 @@ impl ScriptRun {
     ) -> Result<(), Refusal> {
         for request in shell::requests(commands) {
             match request {
-                Request::Setting { name, value } => self.settings.set(&name, &value),
+                Request::Setting { name, value } => {
+                    if !settings_of_bsd::set(&mut self.settings, &name, &value) {
+                        self.settings.set(&name, &value);
+                    }
+                }
                 Request::ForgetsPeers => self.host.cache = fast_open::ServerCache::default(),
                 Request::Paces => self.settings.pace(),
                 Request::DeviceRefuses(refuses) => self.host.device_refuses = refuses,

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use units::Bytes;
 
 use super::fast_open::{CookieKey, FastOpenBits};
-use super::settings_of_bsd;
 
 /// The set-up of the host.
 #[derive(Clone, Debug)]
@@ -116,8 +115,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
 ];
 
 impl KernelSettings {
-    pub(super) fn new(mut profile: Value) -> Self {
-        settings_of_bsd::begin(&mut profile);
+    pub(super) fn new(profile: Value) -> Self {
         Self {
             profile,
             answers_ecn_only: false,
@@ -136,21 +134,22 @@ impl KernelSettings {
     /// Lays a setting over the profile, or notes that it is left out.
     pub(super) fn set(&mut self, name: &str, value: &str) {
         let short = name.strip_prefix("net.ipv4.").unwrap_or(name);
-        let meaning = MEANINGS
-            .iter()
-            .chain(settings_of_bsd::MEANINGS)
-            .find(|(known, _)| *known == short)
-            .map(|(_, meaning)| meaning);
+        self.set_as(MEANINGS, short, value);
+    }
+
+    /// The same by a list of settings.
+    pub(super) fn set_as(&mut self, meanings: &[(&str, Meaning)], name: &str, value: &str) {
+        let meaning = meanings.iter().find(|(known, _)| *known == name).map(|(_, meaning)| meaning);
         match meaning {
             Some(Switch(key)) => self.profile[*key] = json!(value != "0"),
             Some(Count(key)) => match value.parse::<u32>() {
                 Ok(count) => self.profile[*key] = json!(count),
-                Err(_) => self.leave_out(short, value),
+                Err(_) => self.leave_out(name, value),
             },
             Some(By(set)) => set(self, value),
             Some(As(values)) if values.contains(&value) => {}
             Some(Nothing) => {}
-            Some(As(_)) | None => self.leave_out(short, value),
+            Some(As(_)) | None => self.leave_out(name, value),
         }
     }
 

@@ -9,7 +9,7 @@ use super::settings::{
 };
 
 /// The settings that are known.
-pub(super) const MEANINGS: &[(&str, Meaning)] = &[
+const MEANINGS: &[(&str, Meaning)] = &[
     ("net.inet.tcp.rfc1323", By(set_high_performance)),
     ("net.inet.tcp.sack.enable", By(set_sack)),
     ("net.inet.tcp.sack.revised", As(&["1"])),
@@ -49,13 +49,23 @@ pub(super) const MEANINGS: &[(&str, Meaning)] = &[
     ("net.inet.tcp.path_mtu_discovery", Nothing),
 ];
 
+/// Lays a setting over the profile; returns whether it is one of FreeBSD's.
+pub(super) fn set(settings: &mut KernelSettings, name: &str, value: &str) -> bool {
+    let is_ours = name.starts_with("net.inet.") || name.starts_with("kern.");
+    if is_ours {
+        settings.set_as(MEANINGS, name, value);
+    }
+    is_ours
+}
+
 /// The receive buffer with which a program of FreeBSD begins, where the profile has the largest from the start: scripts
 /// end before it would grow (`recvspace`, `maxsockbuf`).
-pub(super) fn begin(profile: &mut Value) {
+pub(super) fn begun(mut profile: Value) -> Value {
     if profile["option_layout"] == "freebsd" && name_of(&profile["window"]) == Some("fixed") {
         profile["window"] =
             json!({ "fixed": { "size": "65536 bytes", "largest": "2 MiB", "whole_segments": true } });
     }
+    profile
 }
 
 /// Window scale and timestamps: both, or one of them.
@@ -102,8 +112,8 @@ mod tests {
 
     fn after(name: &str, value: &str) -> KernelSettings {
         let profile = json!({ "option_layout": "freebsd", "window": { "fixed": { "size": "2 MiB" } } });
-        let mut settings = KernelSettings::new(profile);
-        settings.set(name, value);
+        let mut settings = KernelSettings::new(begun(profile));
+        assert!(set(&mut settings, name, value));
         settings
     }
 

@@ -1,10 +1,12 @@
-//! What a receive buffer does that counts the memory of packets: it makes room, or drops what arrives (`tcp_data_queue`,
+//! A receive buffer that counts the memory of packets: it makes room, or drops what arrives (`tcp_data_queue`,
 //! `tcp_prune_queue`).
 
 use units::{Bytes, Seq, SeqRange};
 use wire::Segment;
 
-use super::{AckDue, ReceiveHalf};
+use super::{AckDue, ReceiveHalf, Reception};
+use crate::options::Agreed;
+use crate::window::{Arrived, Held};
 
 impl ReceiveHalf {
     /// Whether the next data in order find memory without further ado.
@@ -13,7 +15,7 @@ impl ReceiveHalf {
         self.window.packets().is_none() || self.window.admits(&self.stream.held())
     }
 
-    /// Whether a segment inside the window finds memory, perhaps after the buffer has grown, or put packets together, or
+    /// Whether a segment inside the window finds memory, perhaps after the buffer has grown, put packets together, or
     /// dropped others beyond a gap. One that finds none is dropped, unless it brings the next data of a user that has
     /// read all; in order it closes the window.
     pub(crate) fn finds_memory(&mut self, segment: &Segment) -> bool {
@@ -67,6 +69,36 @@ impl ReceiveHalf {
     /// Whether a closed window lets a segment in: a FIN without data, where packets count (`tcp_data_queue`).
     pub(crate) fn admits_fin(&self, segment: &Segment) -> bool {
         self.window.packets().is_some() && segment.payload.is_empty()
+    }
+
+    /// Reports `len` bytes of arriving data to a window that sizes itself; the buffer held `before` without them.
+    pub(super) fn tune_window(
+        &mut self,
+        segment: &Segment,
+        len: Bytes,
+        before: Held,
+        reception: &Reception,
+        agreed: &Agreed,
+    ) {
+        let now = reception.now;
+        let (next, held) = (self.stream.next(), self.stream.held());
+        let in_order = !segment.seq.after(next);
+        let behind_gap = self.stream.highest().map_or(0, |end| end.since(next));
+        let arrived = Arrived {
+            now,
+            len,
+            segment: len.min(self.joined_above),
+            received: self.received,
+            unread: before.unread,
+            memory: if in_order { before.memory.min(held.memory) } else { held.memory },
+            behind_gap: Bytes(u64::from(behind_gap)),
+            asks_for_duplicate: !agreed.sack && segment.seq.after(next),
+            offered: self.wnd(),
+            echoed: agreed.echo(segment).and_then(|echo| echo.age(now)).map(|age| now - age),
+        };
+        if self.window.on_data(&arrived) {
+            self.acks.on_window_opened();
+        }
     }
 
     /// Whether data reach beyond a `window` that would have taken them if nothing waited to be read: such a packet is

@@ -15,7 +15,7 @@ use crate::options::Agreed;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::timers::Timers;
 use crate::timestamp::Timestamp;
-use crate::window::{Arrived, Held, Pool};
+use crate::window::Pool;
 pub(crate) use acknowledgments::AckDue;
 use acknowledgments::Acknowledgments;
 use offered_window::OfferedWindow;
@@ -388,36 +388,6 @@ impl ReceiveHalf {
             self.acks.on_request(ratio);
         }
         Some(ratio)
-    }
-
-    /// Reports `len` bytes of arriving data to a window that sizes itself; the buffer held `before` without them.
-    fn tune_window(
-        &mut self,
-        segment: &Segment,
-        len: Bytes,
-        before: Held,
-        reception: &Reception,
-        agreed: &Agreed,
-    ) {
-        let now = reception.now;
-        let (next, held) = (self.stream.next(), self.stream.held());
-        let in_order = !segment.seq.after(next);
-        let behind_gap = self.stream.highest().map_or(0, |end| end.since(next));
-        let arrived = Arrived {
-            now,
-            len,
-            segment: len.min(self.joined_above),
-            received: self.received,
-            unread: before.unread,
-            memory: if in_order { before.memory.min(held.memory) } else { held.memory },
-            behind_gap: Bytes(u64::from(behind_gap)),
-            asks_for_duplicate: !agreed.sack && segment.seq.after(next),
-            offered: self.wnd(),
-            echoed: agreed.echo(segment).and_then(|echo| echo.age(now)).map(|age| now - age),
-        };
-        if self.window.on_data(&arrived) {
-            self.acks.on_window_opened();
-        }
     }
 
     /// The part of `range` that had arrived before, which a D-SACK reports: its beginning, or all of it.

@@ -186,7 +186,7 @@ impl OfferedWindow {
 }
 
 /// `__tcp_select_window` and `tcp_select_window`: a scaled window is rounded up to what its field can say, another one
-/// down to segments, unless the one `told` last is within a segment of the room. What is `offered` still is not withdrawn.
+/// down to segments, unless the one `told` last is within a segment of the room. What is `offered` stays.
 fn by_steps_of_linux(room: Bytes, offered: Bytes, told: Bytes, segment: Bytes, shift: u8) -> Bytes {
     let unit = 1 << shift;
     let window = if shift > 0 {

@@ -42,8 +42,8 @@ pub trait Window: std::fmt::Debug + Send {
         false
     }
 
-    /// Whether the buffer takes one more packet beside what it holds. Called only where [`packets`](Traits::packets) take
-    /// memory.
+    /// Whether the buffer takes one more packet beside what it holds. Called only where
+    /// [`packets`](Traits::packets) take memory.
     fn admits(&self, _held: &Held) -> bool {
         true
     }
@@ -54,8 +54,8 @@ pub trait Window: std::fmt::Debug + Send {
     /// A packet finds no memory beside what the buffer holds: the buffer may grow.
     fn on_overrun(&mut self, _held: &Held) {}
 
-    /// Whether less than half of the buffer is free, so that ACKs which only narrow the window are not urgent. Called only
-    /// where [`packets`](Traits::packets) take memory.
+    /// Whether less than half of the buffer is free, so that ACKs which only narrow the window are not urgent. Called
+    /// only where [`packets`](Traits::packets) take memory.
     fn is_tight(&self, _held: &Held) -> bool {
         false
     }

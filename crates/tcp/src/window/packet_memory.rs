@@ -39,7 +39,7 @@ impl PacketMemory {
 
 /// `struct sk_buff`, rounded up to a cache line, on a machine of 64 bits.
 const RECORD: Bytes = Bytes(256);
-/// Inside a block: `struct skb_shared_info`, the free room before headers (`NET_SKB_PAD`), and headers of TCP over IPv4.
+/// Inside a block: `struct skb_shared_info`, the free room before headers (`NET_SKB_PAD`), headers of TCP over IPv4.
 const OVERHEAD: Bytes = Bytes(320 + 64 + 40);
 /// The block of small packets (`SKB_SMALL_HEAD_CACHE_SIZE`).
 const SMALL_BLOCK: Bytes = Bytes(576);
