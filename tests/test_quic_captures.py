@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 import subprocess
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -125,6 +127,31 @@ def test_each_format_has_the_connection(lasthop: Lasthop, opened: RunResult, tmp
     assert len(rows) > again > 0
     if format == "xpl":
         assert text.count("\nR\n") == again
+
+
+def test_qlog_has_quic_s_own_packets(lasthop: Lasthop, opened: RunResult, tmp_path: Path) -> None:
+    assert lasthop("export", opened.path, "--format", "qlog", "--out", "qlog").status == 0
+    (file,) = (tmp_path / "qlog").iterdir()
+    (trace,) = json.loads(file.read_text())["traces"]
+    assert trace["common_fields"]["protocol_type"] == ["QUIC"]
+    server = opened.specification["report"]["quic"][0]["contents"]["senders"][1]
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for event in trace["events"]:
+        by_name.setdefault(event["name"], []).append(event["data"])
+    sent, lost = by_name["transport:packet_sent"], by_name["recovery:packet_lost"]
+    assert len(sent) == sum(server["packets"].values())
+    assert len(lost) == server["lost"] > 0
+    frames = [frame for packet in sent for frame in packet["frames"]]
+    assert sum(frame["length"] for frame in frames if frame["frame_type"] == "stream") == server["stream_bytes"]
+    places = [(packet["header"]["packet_type"], packet["header"]["packet_number"]) for packet in sent]
+    assert len(set(places)) == len(places)
+    assert all((each["header"]["packet_type"], each["header"]["packet_number"]) in places for each in lost)
+
+
+def test_events_of_tcp_are_none_of_quic(lasthop: Lasthop, opened: RunResult) -> None:
+    refused = lasthop("export", opened.path, "--format", "qlog-tcp", "--out", "qlog-tcp")
+    assert refused.status == 2
+    assert "nothing to write as qlog-tcp" in refused.err
 
 
 def test_the_story_tells_handshake_losses_address_and_end(opened: RunResult) -> None:
