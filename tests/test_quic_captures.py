@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import shutil
 import subprocess
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from command import Lasthop
 from lasthop.analysis import analyze_to_folder
 from lasthop.explanation import explain
+from lasthop.quic_connection import needless_packets
 from lasthop.results import RunResult
 from lasthop.selection import select
 
@@ -92,6 +97,63 @@ def test_the_segments_are_the_data_of_the_streams(opened: RunResult) -> None:
     assert {row["cause"] for row in again} <= {"packet_threshold", "time_threshold", "probe", "unknown"}
 
 
+def test_needless_packets_are_counted_as_the_table_has_them(opened: RunResult) -> None:
+    (flow,) = opened.summary["flows"]
+    rows = [row for row in opened.table("segments").to_pylist() if row["direction"] == "sent" and row["retransmission"]]
+    needless = {row["packet"] for row in rows if row["needless"]}
+    assert flow["unnecessary_retransmissions"] == len(needless) <= flow["retransmissions"]
+
+
+def test_a_packet_of_some_rows_counts_once() -> None:
+    columns = {
+        "needless": [True, True, False, None, True, True],
+        "direction": ["sent", "sent", "sent", "sent", "received", "sent"],
+        "flow": ["one", "one", "one", "one", "one", "two"],
+        "packet": [1, 1, 2, 3, 4, 5],
+    }
+    assert needless_packets(pa.table(columns)) == {"one": 1, "two": 1}
+
+
+@pytest.mark.parametrize("format", ["xpl", "qlog", "flent"])
+def test_each_format_has_the_connection(lasthop: Lasthop, opened: RunResult, tmp_path: Path, format: str) -> None:
+    exported = lasthop("export", opened.path, "--format", format, "--out", format)
+    assert exported.status == 0, exported.err
+    (file,) = (tmp_path / format).iterdir()
+    data = file.read_bytes()
+    text = (gzip.decompress(data) if file.suffix == ".gz" else data).decode()
+    assert "QUIC 10.0.0.2:5000-10.0.0.1:443" in text
+    rows = [row for row in opened.table("segments").to_pylist() if row["direction"] == "sent" and row["len"]]
+    again = sum(row["retransmission"] for row in rows)
+    assert len(rows) > again > 0
+    if format == "xpl":
+        assert text.count("\nR\n") == again
+
+
+def test_qlog_has_quic_s_own_packets(lasthop: Lasthop, opened: RunResult, tmp_path: Path) -> None:
+    assert lasthop("export", opened.path, "--format", "qlog", "--out", "qlog").status == 0
+    (file,) = (tmp_path / "qlog").iterdir()
+    (trace,) = json.loads(file.read_text())["traces"]
+    assert trace["common_fields"]["protocol_type"] == ["QUIC"]
+    server = opened.specification["report"]["quic"][0]["contents"]["senders"][1]
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for event in trace["events"]:
+        by_name.setdefault(event["name"], []).append(event["data"])
+    sent, lost = by_name["transport:packet_sent"], by_name["recovery:packet_lost"]
+    assert len(sent) == sum(server["packets"].values())
+    assert len(lost) == server["lost"] > 0
+    frames = [frame for packet in sent for frame in packet["frames"]]
+    assert sum(frame["length"] for frame in frames if frame["frame_type"] == "stream") == server["stream_bytes"]
+    places = [(packet["header"]["packet_type"], packet["header"]["packet_number"]) for packet in sent]
+    assert len(set(places)) == len(places)
+    assert all((each["header"]["packet_type"], each["header"]["packet_number"]) in places for each in lost)
+
+
+def test_events_of_tcp_are_none_of_quic(lasthop: Lasthop, opened: RunResult) -> None:
+    refused = lasthop("export", opened.path, "--format", "qlog-tcp", "--out", "qlog-tcp")
+    assert refused.status == 2
+    assert "nothing to write as qlog-tcp" in refused.err
+
+
 def test_the_story_tells_handshake_losses_address_and_end(opened: RunResult) -> None:
     (told,) = explain(opened)
     kinds = [event.kind for event in told.events]
@@ -123,7 +185,7 @@ def test_a_capture_without_keys_is_told_and_not_drawn(lasthop: Lasthop) -> None:
     assert told.status == 0
     assert "no secret in a key log" in told.out
     assert "--keylog FILE" in told.out
-    for command in (("plot", "r", "rtt"), ("report", "r")):
+    for command in (("plot", "r", "rtt"), ("report", "r"), ("export", "r", "--format", "xpl")):
         refused = lasthop(*command)
         assert refused.status == 2
         assert "are encrypted" in refused.err

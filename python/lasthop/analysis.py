@@ -15,6 +15,7 @@ from lasthop.errors import InputError
 from lasthop.results import RunResult, open_run
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import arrow_table, write_index
+from lasthop.results.stored_table import StoredTable
 from lasthop.selection import Selection, select
 
 SEGMENTS_FILE = "segments.parquet"
@@ -117,8 +118,23 @@ def analyze_to_folder(capture: Capture | Selection, folder: Path) -> RunResult:
             _native.write_table(arrow_table(_native.quic_packets(chosen)), partial / QUIC_FILE)
         elif not found.connections:
             raise InputError("has no TCP connection", file=str(path), help="see what `tshark -r` says is in it")
-        write_index(partial, found.summary(), "", {"capture": str(path), "report": found.report})
+        write_index(
+            partial,
+            _summary(found, StoredTable(partial / SEGMENTS_FILE)),
+            "",
+            {"capture": str(path), "report": found.report},
+        )
     return open_run(folder)
+
+
+def _summary(found: Analysis, segments: StoredTable) -> dict[str, Any]:
+    """Return the summary with what only the table `segments` has: the needless retransmissions of QUIC."""
+    summary = found.summary()
+    opened = [flow for flow in summary["flows"] if flow["unnecessary_retransmissions"] is None]
+    needless = quic_connection.needless_packets(segments) if opened else {}
+    for flow in opened:
+        flow["unnecessary_retransmissions"] = needless.get(flow["flow"], 0)
+    return summary
 
 
 def annotate(capture: Capture | Selection, out: str | PathLike[str]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
+
+from lasthop.results.stored_table import StoredTable
 
 Report = Mapping[str, Any]
 
@@ -57,3 +60,12 @@ def flow_of(report: Report) -> dict[str, Any]:
         "connections": 1,
         "windows": [],
     }
+
+
+def needless_packets(segments: StoredTable) -> Counter[str]:
+    """Return by flow how many packets of the table `segments` repeated data needlessly: a packet may have some rows."""
+    columns = [segments.column(name).to_pylist() for name in ("needless", "direction", "flow", "packet")]
+    packets = {
+        (flow, packet) for needless, way, flow, packet in zip(*columns, strict=True) if needless and way == "sent"
+    }
+    return Counter(flow for flow, _ in packets)

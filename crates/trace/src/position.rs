@@ -59,6 +59,11 @@ impl Span {
         (self.len().saturating_sub(2) / largest + 1) as usize
     }
 
+    /// Whether the position is inside.
+    pub(crate) const fn contains(self, position: u64) -> bool {
+        self.start <= position && position < self.end
+    }
+
     /// Whether the two share a position.
     pub(crate) const fn overlaps(self, other: Self) -> bool {
         self.start < other.end && other.start < self.end

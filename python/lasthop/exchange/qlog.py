@@ -5,18 +5,20 @@ and §6, with TCP as the protocol. The packets of each direction are numbered fr
 retransmission is another packet, as in QUIC, and the packet that it replaces is declared lost at that time. Times are
 milliseconds.
 
-A connection of quinn has the datagrams that its host sent and received, and what its congestion control decided; its
-frames are not in the tables, and neither are the numbers of the packets that it declared lost.
+A captured connection of QUIC has its own packets (`qlog_quic.py`). A connection of quinn has the datagrams that its
+host sent and received, and what its congestion control decided; its frames are not in the tables, and neither are the
+numbers of the packets that it declared lost.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
+from lasthop.exchange import qlog_quic
 from lasthop.exchange.file_format import Format, OneConnection, Result, Written, connections
 from lasthop.exchange.qlog_packets import numbered
 from lasthop.plots.columns import Columns
@@ -45,8 +47,12 @@ def files(result: Result) -> Iterator[Written]:
 
 def _log(result: Result, connection: OneConnection) -> dict[str, Any]:
     flow = FlowTables(connection.tables, connection.flow)
-    quic = _is_quic(result, flow.sender)
-    found = _of_quic(connection, flow) if quic else _events(connection, flow)
+    captured = qlog_quic.report_of(result, connection.flow)
+    quic = captured is not None or _is_quic(result, flow.sender)
+    if captured is not None:
+        found = qlog_quic.events(result, captured, flow.sender)
+    else:
+        found = _of_quic(connection, flow) if quic else _events(connection, flow)
     events = sorted(found, key=lambda event: event[0])
     return {
         "qlog_version": VERSION,
@@ -54,7 +60,7 @@ def _log(result: Result, connection: OneConnection) -> dict[str, Any]:
         "title": f"{result.source.name}: {connection.flow}",
         "traces": [
             {
-                "vantage_point": {"name": flow.sender, "type": "server"},
+                "vantage_point": {"name": flow.sender, "type": _role(captured, flow.sender)},
                 "common_fields": {
                     "protocol_type": ["QUIC" if quic else "TCP"],
                     "time_format": "relative",
@@ -66,6 +72,10 @@ def _log(result: Result, connection: OneConnection) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _role(captured: Mapping[str, Any] | None, sender: str) -> str:
+    return "client" if captured is not None and captured["ends"][0] == sender else "server"
 
 
 def _is_quic(result: Result, host: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from lasthop.exchange.file_format import Format, OneConnection, Result, Written, connections
+from lasthop.exchange.qlog_quic import report_of
 from lasthop.plots.columns import Columns
 from lasthop.plots.flow import FlowTables, sack_blocks
 
@@ -43,7 +44,7 @@ def files(result: Result) -> Iterator[Written]:
     """Yield one file for each connection of TCP, from the view of the host that sent more data."""
     for connection in connections(result.source):
         flow = FlowTables(connection.tables, connection.flow)
-        if not flow.is_of_datagrams():
+        if not flow.is_of_datagrams() and report_of(result, connection.flow) is None:
             name = f"{connection.file_stem}.tcp.qlog"
             yield Written(name, json.dumps(_log(result, connection, flow), allow_nan=False) + "\n")
 

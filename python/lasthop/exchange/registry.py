@@ -10,7 +10,7 @@ from lasthop._native import __version__
 from lasthop.errors import InputError, naming
 from lasthop.exchange import csv_tables, flent, mahimahi, qlog, qlog_tcp, xplot
 from lasthop.exchange.file_format import Format, Result
-from lasthop.plots.source import check_tables
+from lasthop.plots.source import check_opened, check_tables
 from lasthop.results import open_run
 from lasthop.results.damage import telling_damage
 
@@ -53,6 +53,7 @@ def export(run: Run | RunResult | str | PathLike[str], format: str, folder: str 
                 path.write_bytes(content)
             written.append(path)
     if not written:
+        check_opened(run, None)
         raise InputError(
             f"the run has nothing to write as {format}", help="see that a flow starts before the run stops"
         )

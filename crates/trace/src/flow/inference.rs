@@ -5,7 +5,8 @@
 //! acknowledgment comes sooner than any round trip; or, from a peer without SACK, a duplicate ACK arrives that no hole
 //! explains (`duplicates.rs`). Without any of them the copy was needed; this is certain if the peer has reported other
 //! duplicates or echoes timestamps. A copy that is several segments on the wire (segmentation offload) is needless only
-//! if all of them are: the acknowledgments of each, or as many duplicate ACKs, have to show it.
+//! if all of them are: the acknowledgments of each, or as many duplicate ACKs, have to show it. A duplicate SACK block
+//! speaks of one of them: if an acknowledgment with this copy's timestamp was the first one of another, it was needed.
 
 use std::collections::VecDeque;
 
@@ -82,6 +83,8 @@ struct Copy {
     was_head: bool,
     /// Duplicate ACKs that are taken to be for it.
     reports: usize,
+    /// A position that its timestamp says it brought first, and that no duplicate SACK block has reported.
+    brought: Option<u64>,
     sign: Option<Sign>,
 }
 
@@ -116,6 +119,7 @@ impl Inference {
             acknowledged: span.start,
             was_head: false,
             reports: 0,
+            brought: None,
             sign: None,
         };
         self.open.push_back(copy);
@@ -143,10 +147,18 @@ impl Inference {
             if let Some(copy) = self.open.iter_mut().rev().find(unreported) {
                 copy.sign = Some(Sign::DuplicateSack);
             }
+            for copy in &mut self.open {
+                copy.brought = copy.brought.filter(|position| !reported.contains(*position));
+            }
         }
         let shortest = self.shortest_round_trip;
         for copy in self.open.iter_mut().filter(|copy| copy.acknowledged < position.min(copy.span.end)) {
             let sign = copy.sign_of_first_ack(at, echo, shortest);
+            let is_head = copy.acknowledged <= before && before < copy.span.end;
+            let is_stamped = echo.is_some() && copy.timestamp.is_some();
+            if sign.is_none() && is_head && is_stamped && copy.segments > 1 && copy.brought.is_none() {
+                copy.brought = Some(before).filter(|place| duplicate.is_none_or(|one| !one.contains(*place)));
+            }
             if !copy.is_acknowledged() {
                 copy.was_head = copy.span.start <= before;
                 copy.sign = copy.sign.or(sign);
@@ -203,7 +215,8 @@ impl Inference {
 
     fn judgement(&self, copy: &Copy) -> Judgement {
         let sure = self.duplicates_reported || (self.timestamps_echoed && copy.timestamp.is_some());
-        let (needed, sign, confidence) = match copy.sign {
+        let reported = copy.sign.filter(|sign| *sign != Sign::DuplicateSack || copy.brought.is_none());
+        let (needed, sign, confidence) = match reported {
             Some(sign @ (Sign::TooSoon | Sign::DuplicateAck)) => (Some(false), sign, Confidence::Likely),
             Some(sign) => (Some(false), sign, Confidence::Certain),
             None if !copy.is_acknowledged() => (None, Sign::NotAcknowledged, Confidence::Unknown),

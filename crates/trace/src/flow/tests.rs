@@ -223,6 +223,35 @@ fn a_super_segment_sent_again_is_needless_only_if_each_of_its_segments_arrived_t
 }
 
 #[test]
+fn a_super_segment_that_brought_one_of_its_segments_is_needed_though_others_arrived_twice() {
+    let stamped = |mut segment: Segment, value, echo| {
+        segment.options.timestamps = Some(wire::Timestamps { value, echo });
+        segment
+    };
+    let acked = |n: u32, duplicate: (u32, u32), echo| {
+        let mut ack = segment(Seq(8), ISS + 1 + n * MSS, Flags::ACK, 0);
+        let start = ISS + 1 + duplicate.0 * MSS;
+        ack.options.sack.push(units::SeqRange::new(start, (duplicate.1 - duplicate.0) * MSS));
+        stamped(ack, 900, echo)
+    };
+    // The timestamp that the first acknowledgment of the data echoes is the copy's, or that of the original.
+    for (echo, needed) in [(1200, true), (200, false)] {
+        let mut script = connected_with_mss();
+        script.sent(ms(200), stamped(segment(ISS + 1, Seq(8), Flags::ACK, 3 * MSS), 200, 0));
+        script.sent(ms(1200), stamped(segment(ISS + 1, Seq(8), Flags::ACK, 3 * MSS), 1200, 0));
+        script.arrived(ms(1300), stamped(segment(Seq(8), ISS + 1 + 3 * MSS, Flags::ACK, 0), 900, echo));
+        script.arrived(ms(1301), acked(3, (1, 2), echo));
+        script.arrived(ms(1302), acked(3, (2, 3), echo));
+        let judged = script.flow.half(Side::Opener).judgements();
+        assert_eq!(judged[0].needed, Some(needed), "{:?}", judged[0]);
+        // A report of the first segment, too, shows that nothing was brought.
+        script.arrived(ms(1303), acked(3, (0, 1), echo));
+        let judged = script.flow.half(Side::Opener).judgements();
+        assert_eq!(judged[0].needed, Some(false), "{:?}", judged[0]);
+    }
+}
+
+#[test]
 fn a_timer_that_runs_out_just_after_a_duplicate_ack_was_answered_is_still_a_timer() {
     // A Linux without SACK, in the careful mode of RFC 6582 §4.1: duplicates bring new data only.
     let mut script = Script::connected();

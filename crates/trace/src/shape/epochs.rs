@@ -12,6 +12,10 @@ pub struct Growth {
     pub decrease: f64,
     /// The spread of that part: the mean distance from its median.
     pub decrease_spread: f64,
+    /// The lower and the upper quartile of that part.
+    pub decrease_quartiles: [f64; 2],
+    /// How far reductions at a long delay leave more than those at a short one: the difference of the mean parts.
+    pub decrease_by_delay: f64,
     /// The part of the growth that is reached after a quarter of the time, after half of it and after three quarters: a
     /// line has 0.25, 0.5, 0.75.
     pub reached: [f64; 3],
@@ -32,6 +36,8 @@ pub(super) struct Epochs<'a> {
 /// The growth from one reduction to the next.
 struct Climb {
     decrease: f64,
+    /// The round trip before the reduction, in seconds.
+    time: f64,
     reached: [f64; 3],
     bytes_per_round: f64,
     parts_per_round: f64,
@@ -71,6 +77,8 @@ impl<'a> Epochs<'a> {
         Some(Growth {
             decrease,
             decrease_spread: mean(climbs.iter().map(|climb| (climb.decrease - decrease).abs())),
+            decrease_quartiles: quartiles(climbs.iter().map(|climb| climb.decrease).collect()),
+            decrease_by_delay: by_delay(&climbs),
             reached: [0, 1, 2].map(|place| median(climbs.iter().map(|climb| climb.reached[place]).collect())),
             segments_per_round: middle(|climb| climb.bytes_per_round) / segment,
             parts_per_round: middle(|climb| climb.parts_per_round),
@@ -98,6 +106,7 @@ impl Climb {
         };
         let rounds = (run.len() - 2) as f64;
         Some(Self {
+            time: before.last()?.time.as_secs_f64(),
             decrease: first.flight / highest(&before[before.len() - LAST_ROUNDS..]),
             reached: [0.25, 0.5, 0.75].map(at_part),
             bytes_per_round: height / rounds,
@@ -107,10 +116,32 @@ impl Climb {
     }
 }
 
+/// The lower and the upper quartile of some numbers, which are not empty.
+fn quartiles(mut numbers: Vec<f64>) -> [f64; 2] {
+    numbers.sort_by(f64::total_cmp);
+    [1, 3].map(|quarter| numbers[(numbers.len() - 1) * quarter / 4])
+}
+
+/// The mean decrease of climbs after a longer round trip than the middle one, less that of the others; 0 if all are
+/// alike.
+fn by_delay(climbs: &[Climb]) -> f64 {
+    let times = || climbs.iter().map(|climb| climb.time);
+    let (shortest, longest) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+    if longest < SOME_QUEUE * shortest {
+        return 0.0;
+    }
+    let middle = f64::midpoint(shortest, longest);
+    let (short, long): (Vec<_>, Vec<_>) = climbs.iter().partition(|climb| climb.time <= middle);
+    let level = |climbs: Vec<&Climb>| mean(climbs.into_iter().map(|climb| climb.decrease));
+    level(long) - level(short)
+}
+
 fn highest(rounds: &[Round]) -> f64 {
     rounds.iter().map(|round| round.flight).fold(0.0, f64::max)
 }
 
+/// A round trip of so many times the shortest has waited in a queue.
+const SOME_QUEUE: f64 = 1.1;
 /// In a shorter run the growth cannot be seen.
 const SHORTEST_RUN: usize = 4;
 /// The loss that ends a run is noticed a round trip after the window was largest.

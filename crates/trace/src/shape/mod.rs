@@ -10,6 +10,7 @@ mod averages;
 mod epochs;
 mod rounds;
 mod settled;
+mod steps;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use serde::Serialize;
 pub use epochs::Growth;
 pub use rounds::Rounds;
 pub use settled::Steady;
+pub use steps::Steps;
 
 use epochs::Epochs;
 use settled::Settled;
@@ -36,6 +38,8 @@ pub struct WindowShape {
     pub growth: Option<Growth>,
     /// Course after slow start, outside of repairs.
     pub steady: Steady,
+    /// Changes from one round trip to the next.
+    pub steps: Steps,
 }
 
 impl Rounds {
@@ -54,6 +58,7 @@ impl Rounds {
             receiver_limited: limited as f64 / rounds.len() as f64,
             growth: epochs.growth(self.segment()),
             steady: Settled::of(rounds, epochs.after_start()).steady(self.segment()),
+            steps: Steps::of(rounds, epochs.after_start(), self.segment()),
         })
     }
 }
