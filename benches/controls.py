@@ -143,7 +143,7 @@ def fit(seeds: Iterable[int]) -> None:
 
 
 def judge(seeds: Iterable[int]) -> None:
-    """Print how many of other runs are told right, unknown and wrong."""
+    """Print how many of other runs are named correctly, unknown and wrong."""
     seeds = list(seeds)
     for name, paths in (("the same paths", PATHS), ("other paths", OTHER_PATHS)):
         told: dict[str, Counter[str]] = defaultdict(Counter)

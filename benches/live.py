@@ -207,7 +207,7 @@ class Highest:
 
 
 def highest(attempt: Callable[[int], tuple[float, int]]) -> Highest:
-    """Try rates, in ascending order, until something is lost; an attempt tells the rate it sent at, and the loss."""
+    """Try rates, in ascending order, until something is lost; an attempt reports the rate it sent at, and the loss."""
     best = 0.0
     for tried in DATAGRAMS:
         rate, lost = attempt(tried)

@@ -1,6 +1,6 @@
 """`lasthop fit`: links of known parameters, fitted to captures of both ends and of the sender alone.
 
-Some links stand for a hundred; LASTHOP_LINKS=100 fits as many and tells how far each figure was off.
+Some links stand for a hundred; LASTHOP_LINKS=100 fits as many and prints how far each figure was off.
 """
 
 from __future__ import annotations

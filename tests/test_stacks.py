@@ -198,7 +198,7 @@ def test_pages_come_between_a_kernel_and_a_stack_of_this_process() -> None:
         assert (flow["completed"], flow["transfers"], flow["connections"]) == (True, len(pages), len(pages))
         assert flow["received"] == flow["bytes"] == sum(page["bytes"] for page in pages)
         assert len(pages) >= 3
-        # The window is told where the server is: by our TCP, or by samples of the kernel's.
+        # The window is recorded where the server is: by our TCP, or by samples of the kernel's.
         reasons = {row["reason"] for row in run.table("tcp").to_pylist()}
         assert ("sampled" in reasons) == (server == "kernel")
         assert [kernel["flow"] for kernel in run.summary["kernel"]["flows"]] == ["page"] * (server == "kernel")
@@ -308,7 +308,7 @@ bytes = "20 kB"
 @POSSIBLE
 @pytest.mark.parametrize("receiver", ["kernel", "lasthop", "smoltcp"])
 def test_a_programs_stack_sends_what_a_flow_says(lasthop: Lasthop, tmp_path: Path, receiver: str) -> None:
-    """Every byte is compared where it is read; the program's segments are told as a kernel's are."""
+    """Every byte is compared where it is read; the program's segments are recorded as a kernel's are."""
     (tmp_path / "send.toml").write_text('stop = "60 s"\n' + WITH_A_PROGRAM + DOWNLOAD)
     stack = shlex.join([sys.executable, str(SEND_STACK)])
     got = lasthop("live", tmp_path / "send.toml", "--json", "--set", f"hosts.client.stack={receiver}",

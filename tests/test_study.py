@@ -270,7 +270,7 @@ def test_a_study_is_replicated_until_its_intervals_are_narrow_or_the_runs_used_u
     plan = load_study(small_study)
     wide = run_study(plan, tmp_path / "wide", precision=Precision(within=1e-9, at_most=8))
     random = [row for row in wide.rows if row["delay"] == "random" and row["measured"] is not None]
-    assert {row["n"] for row in random} == {8}, "random delays are never told that closely"
+    assert {row["n"] for row in random} == {8}, "random delays are never stated that closely"
     certain = [row for row in wide.rows if row["delay"] == "none" and row["measured"] is not None]
     assert {row["n"] for row in certain} == {6}, "without chance the fewest runs will do"
     known = run_study(plan, tmp_path / "wide", precision=Precision(within=1e-9, at_most=8))

@@ -1,5 +1,5 @@
 //! A fingerprint of the sources that the processes of one run must have in common: the messages between them, and the
-//! programs of which each has a copy. The version alone does not tell two states of a working copy apart.
+//! programs of which each has a copy. The version alone does not distinguish two states of a working copy.
 
 use std::fs;
 use std::io;

@@ -26,7 +26,7 @@ def handle_signals() -> None:
 
 
 def status_of(stop: BaseException) -> int:
-    """Return the exit status of a command that ended by `stop`, or by an exception of which `stop` tells the cause."""
+    """Return the exit status of a command that ended by `stop`, or by an exception whose cause `stop` names."""
     return TERMINATED if isinstance(stop.__cause__ or stop, Terminated) else INTERRUPTED
 
 

@@ -179,7 +179,7 @@ def _after_bursts(run: Run, story: Story, quiet_s: float) -> dict[str, float]:
     sent, heard = _sent(run), _heard(run)
     told = [steps for burst in _bursts(run, quiet_s) if (steps := story(burst, sent, heard)) is not None]
     if not told:
-        raise RunError("no burst of three went as the document tells")
+        raise RunError("no burst of three went as the document says")
     return {step: median(steps[step] for steps in told) for step in told[0]}
 
 
@@ -327,7 +327,7 @@ def lost_retransmissions_need_timeouts(evidence: Evidence) -> Verdict:
 
 
 def sack_resends_three_reno_one(evidence: Evidence) -> Verdict:
-    """Claim 7: how many bursts go as Figures 11 and 12 tell, by why each of the three was sent again."""
+    """Claim 7: how many bursts go as Figures 11 and 12 show, by why each of the three was sent again."""
     runs = evidence.by("flow")
     courses = {flow: [_course(burst, _sent(run)) for burst in _bursts(run, SACK_QUIET_S)] for flow, run in runs.items()}
     reno, sack = courses["reno"], courses["sack"]

@@ -62,7 +62,7 @@ $ns connect $sender $sink
 $sender attach stdout
 $sender tracevar backoff_
 
-# The phase of the sender's clock is drawn as ns-2 begins to run (boot_time_). The same draw, made before, tells it; the
+# The phase of the sender's clock is drawn as ns-2 begins to run (boot_time_). The same draw, made before, gives it; the
 # transfer starts as much earlier, so that the ticks of every sender fall alike.
 set tick [Agent/TCP set tcpTick_]
 set draws [new RNG]

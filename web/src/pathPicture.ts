@@ -11,7 +11,7 @@ const HEIGHT = 190;
 const MARGIN = { side: 90, top: 26 };
 /** Distance of a direction's lane from the middle of its link, in pixels. */
 const LANE = 16;
-/** Places for waiting packets beside the start of a lane; more are told as a number. */
+/** Places for waiting packets next to the start of a lane; more are shown as a number. */
 const MOST_WAITING = 14;
 /** Distance between waiting packets, and of the first from the start of its lane, in pixels. */
 const QUEUE = { step: 9, first: 14, aside: 20 };
@@ -72,7 +72,7 @@ export class PathPicture {
     this.element.setAttribute("role", "img");
     this.element.setAttribute(
       "aria-label",
-      `Path of ${[...this.places.keys()].join(", ")}; the text below tells what happens.`,
+      `Path of ${[...this.places.keys()].join(", ")}; the text below describes what happens.`,
     );
     this.resize(this.width);
   }

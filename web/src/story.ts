@@ -71,7 +71,7 @@ function events(one: Story, show: Show): HTMLElement {
   });
   const hidden = Math.max(one.events.length - FIRST, 0);
   if (hidden) list.append(more(list, hidden));
-  if (one.left_out) list.append(element("li", "", `${one.left_out} more: lasthop explain tells them`));
+  if (one.left_out) list.append(element("li", "", `${one.left_out} more: lasthop explain prints them`));
   return list;
 }
 

@@ -1,4 +1,4 @@
-// Colours: Paul Tol's "vibrant" set, which stays distinct for the colour-blind; shapes tell the same things apart in
+// Colours: Paul Tol's "vibrant" set, which stays distinct for the colour-blind; shapes distinguish the same things in
 // print. The same as in `lasthop.plots.style`.
 
 export const BLACK = "#222222";

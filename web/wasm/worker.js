@@ -13,7 +13,7 @@ function progress(seconds) {
   port.postMessage({ progress: seconds });
 }
 
-/** The program, compiled while it arrives, where the server tells its type. */
+/** The program, compiled while it arrives, where the server names its type. */
 async function compiled() {
   const response = await fetch("lasthop.wasm");
   if (!response.ok) throw new Error(`lasthop.wasm: the server answers ${response.status}`);

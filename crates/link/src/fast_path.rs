@@ -229,7 +229,7 @@ impl<P: Packet> FastPath<P> {
         self.rate.map_or(Duration::ZERO, |rate| self.transmission_time.of(rate, size))
     }
 
-    /// Tells that a packet leaves the queue and that its transmission starts.
+    /// Reports that a packet leaves the queue and that its transmission starts.
     #[inline]
     fn leave_queue(&self, now: Instant, arrived: Instant, packet: &P, observer: &mut impl Observer<P>) {
         let (left, left_bytes) = (self.queue_len, self.queue_bytes);

@@ -653,7 +653,7 @@ static void restart(struct lasthop_connection *c, u64 idle, u64 rto)
 	tp->snd_cwnd_used = 0;
 }
 
-/* The largest flight of a round trip tells whether the window was used. */
+/* The largest flight of a round trip shows whether the window was used. */
 static void judge_use(struct tcp_sock *tp)
 {
 	const bool is_limited = tcp_packets_in_flight(tp) >= tp->snd_cwnd;

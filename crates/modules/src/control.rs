@@ -156,8 +156,8 @@ impl CongestionControl for ModuleControl {
         self.call(&Event { kind: Kind::Ack, ..Event::from(ack) });
     }
 
-    /// A segment of new data beside others changes what a module sees of the flight, and calls nothing: the last one is
-    /// told with the next event, as a call costs more than all that it does.
+    /// A segment of new data besides others changes what a module sees of the flight, and calls nothing: the next event
+    /// reports the last one, as a call costs more than all that it does.
     fn on_sent(&mut self, sent: &SendEvent) {
         if !sent.retransmission && sent.flight != sent.len {
             self.sent = Some(*sent);

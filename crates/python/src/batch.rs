@@ -109,7 +109,7 @@ impl Batch {
         self.given_up.lock().expect("no holder panics").contains(&scenario)
     }
 
-    /// Tells Python of the runs that have ended, and sees to signals, until all have.
+    /// Reports the runs that have ended to Python, and handles signals, until all have.
     fn tell(&self, ended: &Receiver<Ended>, finished: &Py<PyAny>) -> Result<(), Failure> {
         loop {
             let first = match ended.recv_timeout(PAUSE) {

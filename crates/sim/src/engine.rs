@@ -249,7 +249,8 @@ impl<R: Recorder> Engine<R> {
         }
         let Packet { id, destination: end, corrupted, sent, beyond, .. } = *packet.0;
         match &mut packet.0.body {
-            // The checksum tells, and the segment is as if it had never come. A copy is not the packet that was sent.
+            // The checksum is wrong, and the segment is as if it had never come. A copy is not the packet that was
+            // sent.
             Body::Segment(_) if corrupted && packet.0.copy => {}
             Body::Segment(sent) if corrupted => {
                 let connection = &mut self.connections[end.connection()];

@@ -74,7 +74,7 @@ pub struct LinkSpec {
     pub up: link::Config,
     /// The largest packet, IP header included, that either direction takes.
     pub mtu: Bytes,
-    /// Whether the hosts know it, by ICMP or otherwise. If not, they take it for Ethernet's.
+    /// Whether the hosts know it, by ICMP or otherwise. If not, they assume Ethernet's.
     pub mtu_known: bool,
 }
 

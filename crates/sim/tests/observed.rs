@@ -68,7 +68,7 @@ fn the_loss_of_an_external_packet_is_told_with_its_rule() {
         .expect("the packet leads to the other node");
     world.run_until(Instant::from_nanos(1_000_000_000)).unwrap();
     assert!(world.poll_external().is_none());
-    let event = world.poll_external_event().expect("the loss is told");
+    let event = world.poll_external_event().expect("the loss is reported");
     assert_eq!((event.id, event.bytes), (id, data()));
     assert!(matches!(event.fate, ExternalFate::Lost { rule } if !rule.is_empty()));
     assert!(world.poll_external_event().is_none());
@@ -82,7 +82,7 @@ fn a_damaged_external_packet_arrives_and_counts_as_lost() {
     let (node, arrived) = world.poll_external().expect("it arrives");
     assert_eq!(node, NodeId::new(1));
     assert_ne!(arrived.bytes, data());
-    let event = world.poll_external_event().expect("the loss is told");
+    let event = world.poll_external_event().expect("the loss is reported");
     assert_eq!(event.fate, ExternalFate::Lost { rule: "corrupted" });
 }
 
@@ -91,7 +91,7 @@ fn a_delayed_external_packet_is_told_of_and_arrives() {
     let mut world = World::new(spec(json!([{ "packet": 1, "delay": "2 s" }]))).unwrap();
     world.inject(Instant::START, NodeId::new(0), data()).unwrap();
     world.run_until(Instant::from_nanos(3_000_000_000)).unwrap();
-    let event = world.poll_external_event().expect("the delay is told");
+    let event = world.poll_external_event().expect("the delay is reported");
     assert!(matches!(event.fate, ExternalFate::Delayed { by, .. } if by.as_secs_f64() == 2.0));
     let (_, arrived) = world.poll_external().expect("it arrives");
     assert_eq!(arrived.bytes, data());

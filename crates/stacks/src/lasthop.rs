@@ -160,7 +160,7 @@ impl Stack for Lasthop {
 }
 
 impl Socket {
-    /// Notes what the endpoint tells its user.
+    /// Notes what the endpoint reports to its user.
     fn hear(&mut self) {
         while let Some(event) = self.endpoint.poll_event() {
             match event {

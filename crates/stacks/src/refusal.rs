@@ -25,7 +25,7 @@ pub enum Refusal {
         /// Its stack.
         stack: &'static str,
     },
-    /// A program for a stack is told a number of bytes, and nothing else.
+    /// A program for a stack is given a number of bytes, and nothing else.
     #[error(
         "flow {flow}: host {host} has a program for its stack, which can send or read a number of bytes over TCP, and nothing else; give the flow bytes, and its other host the kernel or a stack of lasthop's that speaks TCP"
     )]

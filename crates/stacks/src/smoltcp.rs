@@ -1,6 +1,6 @@
 //! smoltcp: a TCP for small machines, with CUBIC.
 //!
-//! Its clock counts microseconds. It has no timestamps here (its generator could not be told the run's time), no SACK
+//! Its clock counts microseconds. It has no timestamps here (its generator has no access to the run's time), no SACK
 //! scoreboard as a sender, and takes nothing from the host's profile.
 
 use std::collections::VecDeque;

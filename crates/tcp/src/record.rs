@@ -88,7 +88,7 @@ impl Cause {
 /// Subject of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// An ACK came that advanced, or told nothing new.
+    /// An ACK came that advanced, or reported nothing new.
     Ack,
     /// A duplicate ACK came (RFC 5681 §2).
     DuplicateAck,

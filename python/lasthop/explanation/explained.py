@@ -1,4 +1,4 @@
-"""The explained connections of a result, as `lasthop explain` prints them. The native module tells the story."""
+"""The explained connections of a result, as `lasthop explain` prints them. The native module writes the story."""
 
 from __future__ import annotations
 

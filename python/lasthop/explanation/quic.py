@@ -1,7 +1,7 @@
 """The report on one QUIC connection of a capture: facts, events, and the use of its time.
 
 Events are those of its packets in the table `quic`. What was sent again is in the table `segments`, from which the
-native module tells it.
+native module writes it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RULES: Final = {
 """The rules by which packets are declared lost (RFC 9002 §6.1), in words."""
 
 LEAST_IDLE: Final = 1.0
-"""Least time without packets in flight that is told, in seconds: that of TCP's connections."""
+"""Least time without packets in flight that is reported, in seconds: that of TCP's connections."""
 
 NANOSECOND: Final = 1e-9
 

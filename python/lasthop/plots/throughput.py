@@ -54,7 +54,7 @@ def draw(source: Source, view: View) -> Figure:
 def arrived(source: Source, view: View, kind: str) -> tuple[list[tuple[Drawn, Arrivals]], str]:
     """Return the flows to draw with their arrivals, and a note on missing flows.
 
-    Of many flows each group is drawn as one. Where there is one group, or more than can be told apart, the flows with
+    Of many flows each group is drawn as one. Where there is one group, or more than can be distinguished, the flows with
     most data are drawn singly, and the others together. Nothing that arrived is missing.
     """
     drawn, _ = flows_of_runs(source, view, kind, ("segments",), most=None)

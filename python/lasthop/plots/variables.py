@@ -24,7 +24,7 @@ COLUMNS: Final = {"column": 1, "page": 2}
 """Number of panels beside each other, by the width of the picture."""
 
 SHOWN_CONSTANTS: Final = 12
-"""Most constants whose values a picture tells."""
+"""Most constants whose values a picture states."""
 
 
 def draw(source: Source, view: View) -> Figure:

@@ -4,13 +4,13 @@
 //! and their differences to the last one: 3 bytes or some more for 40. Only a packet with all its fields sets a slot
 //! anew, and the compressor sends one where a difference does not fit, and where a packet looks like a retransmission
 //! (§3.2.3). After a loss the decompressor adds the next differences to the wrong header; TCP's checksum, which is sent
-//! as it is, tells the receiver (§4.2).
+//! as it is, shows the receiver the error (§4.2).
 //!
 //! The options of a header must be those of the one before: with timestamps that change, every packet is sent with all
 //! its fields (RFC 6846 §3.1).
 //!
 //! Departure, in docs/spec/link.md: a change of TCP's bits of ECN, which are newer than this RFC, has all fields
-//! sent, because no difference could tell of it.
+//! sent, because no difference encodes it.
 
 use registry::Entry;
 use schemars::JsonSchema;

@@ -75,7 +75,7 @@ impl Config {
         let help = "write packets or bytes, like \"20 packets\" or \"64 kB\"";
         match self.transmits_in(time) {
             None if self.available_rate.is_some() => {
-                refuse("", "a limit in time needs a mean rate, and available_rate tells none", help)
+                refuse("", "a limit in time needs a mean rate, and available_rate has none", help)
             }
             None => {
                 let help = "give the link a rate, or write packets or bytes, like \"20 packets\"";

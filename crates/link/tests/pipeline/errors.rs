@@ -188,6 +188,6 @@ fn a_delayed_packet_is_told_with_its_delay_when_it_meets_the_error() {
     driver.send(Instant::START, 100);
     driver.run();
     let cause = DelayCause::Error(ErrorCause::Scripted);
-    let told = driver.journal.0.iter().find(|entry| entry.2.id() == "delayed").expect("it is told");
+    let told = driver.journal.0.iter().find(|entry| entry.2.id() == "delayed").expect("it is reported");
     assert_eq!((told.0, told.2), (ms(150), Event::Delayed { by: Duration::from_secs(6), cause }));
 }

@@ -148,7 +148,7 @@ fn add(segment: &mut Segment, option: &TcpOption, clocks: &Clocks) {
     }
 }
 
-/// The option of Accurate ECN; the first counter tells the order of all.
+/// The option of Accurate ECN; the first counter gives the order of all.
 fn accurate_ecn(counters: &[(AccurateEcnCounter, u32)]) -> AccEcn {
     let bytes_of =
         |wanted| counters.iter().find(|(counter, _)| *counter == wanted).map_or(0, |found| found.1);

@@ -54,7 +54,7 @@ impl ScriptRun {
         if has_memory { packet } else { Bytes::ZERO }
     }
 
-    /// Whether a program is told to write: a third of the buffer is free, and the unsent data are below half of
+    /// Whether a socket is writable: a third of the buffer is free, and the unsent data are below half of
     /// `TCP_NOTSENT_LOWAT` (include/net/sock.h, `__sk_stream_is_writeable`).
     pub(super) fn is_writable(&mut self, socket: SocketId, id: ConnectionId) -> bool {
         let (buffer, limit) = self.limits(socket, id);

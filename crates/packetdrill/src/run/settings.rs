@@ -17,7 +17,7 @@ pub(super) struct KernelSettings {
     pub fast_open: FastOpenBits,
     /// The key of the host's Fast Open cookies (`tcp_fastopen_key`), if the script sets one.
     pub cookie_key: Option<CookieKey>,
-    /// The unsent data below which programs are told to write (`tcp_notsent_lowat`).
+    /// The unsent data below which sockets are writable (`tcp_notsent_lowat`).
     pub unsent_limit: Bytes,
     /// The settings of pacing (`tcp_pacing_ss_ratio` and others), which are in force with `fq` alone.
     pacing: Map<String, Value>,

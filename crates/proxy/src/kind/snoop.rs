@@ -4,8 +4,8 @@
 //! It keeps the data that enter the link until they are acknowledged. A duplicate ACK that asks for a segment it keeps
 //! shows a loss on the link: the agent sends the segment again and discards the duplicate ACKs, so the sender does
 //! not reduce its window. Where they ask for a segment that it does not keep, or that the sender has sent again,
-//! the loss was before the node, and they pass. A timer of the link's own round-trip time covers the losses of which no
-//! duplicate ACK tells.
+//! the loss was before the node, and they pass. A timer of the link's own round-trip time covers the losses that no
+//! duplicate ACK reports.
 //!
 //! What the papers leave open and decides whether the agent helps (docs/spec/proxies.md): SACK blocks of ACKs that pass
 //! while it repairs are taken out, window updates always pass, duplicate ACKs beyond those that the segments ahead of

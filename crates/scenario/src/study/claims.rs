@@ -80,7 +80,7 @@ impl Reading<'_> {
             ([], _) => Err(self.tree.error(path, "no row has these values", "check them against the tables")),
             (several, _) => {
                 let message = format!("{} rows have these values", several.len());
-                let help = format!("tell them apart by more of {}", self.file.columns.join(", "));
+                let help = format!("distinguish them by more of {}", self.file.columns.join(", "));
                 Err(self.tree.error(path, message, help))
             }
         }

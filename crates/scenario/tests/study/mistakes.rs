@@ -141,7 +141,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "clean = { tcp = \"plain\", loss_pct = 0, rtt_ms = 500 }",
         "clean = { tcp = \"plain\", loss_pct = 0 }",
-        ":52: claims.0.values.clean: 3 rows have these values; tell them apart by more of tcp, loss_pct",
+        ":52: claims.0.values.clean: 3 rows have these values; distinguish them by more of tcp, loss_pct",
     ),
     (
         "clean = { tcp = \"plain\", loss_pct = 0",

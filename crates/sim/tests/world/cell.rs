@@ -1,4 +1,4 @@
-//! A shared channel: packets pass it as they pass a link, and their fates are told in the same places.
+//! A shared channel: packets pass it as they pass a link, and their fates are reported in the same places.
 
 use cell::mobility::{MobilityConfig, Motion};
 use cell::quantity::{Metres, Speed};

@@ -1,4 +1,4 @@
-//! Queues that tell packets apart: users by their hosts, flows, traffic classes.
+//! Queues that distinguish packets: users by their hosts, flows, traffic classes.
 
 use lasthop_sim::{Amount, FlowSpec, Outcome, Spec, Workload, World};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn download(name: &str, from: usize, to: usize) -> FlowSpec {
     FlowSpec { workload: Workload::Bulk(Amount::Until(SECOND * 60)), receiver, ..flow(name, from, to, 0) }
 }
 
-/// Datagrams at a rate, whatever becomes of them.
+/// Datagrams at a rate that does not depend on their delivery.
 fn flood(name: &str, from: usize, to: usize, rate: &str) -> FlowSpec {
     let application: Application =
         serde_json::from_value(json!({ "constant-rate": { "rate": rate } })).expect("a workload");

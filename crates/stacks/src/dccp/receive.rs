@@ -53,7 +53,7 @@ impl Connection {
     fn opens(&mut self, now: Instant, packet: &Packet, seq: Seqno, ack: Option<Seqno>) -> bool {
         match self.state {
             State::Listen if packet.kind == Kind::Request => self.state = State::Respond,
-            // §8.3.1: what is neither a Request nor a Reset is told that there is no connection.
+            // §8.3.1: any packet but a Request or a Reset is answered by a Reset, "No Connection".
             State::Listen if packet.kind == Kind::Reset => return false,
             State::Listen => {
                 self.due.push_back(Due::Reset(reset::NO_CONNECTION, seq));

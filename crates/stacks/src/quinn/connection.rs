@@ -112,8 +112,8 @@ impl ConnectionEnd {
     }
 
     /// Whether a datagram from there to a local port is for this connection: one to its former port still arrives. A
-    /// server knows a peer that continues from another port or address by the connection ID; here the ports tell it,
-    /// which no other connection of the two hosts has.
+    /// server knows a peer that continues from another port or address by the connection ID; here the ports identify
+    /// it, which no other connection of the two hosts has.
     pub(super) fn takes_datagrams(&self, from: SocketAddrV4, port: u16) -> bool {
         let is_peer = original_port(from.port()) == self.ends.remote.port();
         original_port(port) == self.ends.local.port() && is_peer
@@ -160,7 +160,7 @@ impl ConnectionEnd {
             self.streams[place].is_closed = true;
             self.advance_http3();
         } else if let (Some((_, connection)), Some(stream)) = (&mut self.connection, self.opened.get(place)) {
-            // It fails where the connection is lost, which the phase tells.
+            // It fails where the connection is lost, which the phase shows.
             let _ = connection.send_stream(*stream).finish();
         } else if self.streams[place].has_ended {
             // A receiver's own stream does not exist: it has ended with the sender's.
@@ -371,7 +371,7 @@ impl ConnectionEnd {
         first
     }
 
-    /// Carries events between endpoint and connection, and notes what the connection tells its user.
+    /// Carries events between endpoint and connection, and notes what the connection reports to its user.
     fn hear(&mut self, now: Instant) {
         while let Some((handle, connection)) = &mut self.connection {
             if let Some(event) = connection.poll_endpoint_events() {

@@ -1,5 +1,5 @@
 //! ACK congestion control, its receiver (RFC 5690 §4.3 and §4.6): a pure ACK for as many full-sized segments as the
-//! ACK ratio says that the sender (`poll/ackcc.rs`) has told last. The first ratio is two.
+//! last ACK ratio of the sender (`poll/ackcc.rs`) says. The first ratio is two.
 //!
 //! At a ratio above two, of the segments beyond a gap only the first three are acknowledged at once; then the ratio
 //! counts for them, too, until no gap is left. A segment that fills a gap, and one that arrives twice, are acknowledged

@@ -1,6 +1,6 @@
 //! Acknowledges when the sender asks (`poll/`), for every segment while one is missing, and otherwise within a timeout
-//! (Landström 2008 §6.3). Both ends tell on their SYNs that they poll; a receiver whose sender does not delays its ACKs
-//! instead.
+//! (Landström 2008 §6.3). Both ends announce on their SYNs that they poll; a receiver whose sender does not delays its
+//! ACKs instead.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

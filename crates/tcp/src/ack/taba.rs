@@ -83,7 +83,7 @@ pub enum Sampled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// Nothing: the gaps alone tell.
+    /// Nothing: the gaps alone decide.
     #[default]
     Nothing,
     /// That its slow start is over, as a loss ends one: nothing is divided from then on until a later block,
@@ -189,7 +189,7 @@ impl AckPolicy for Taba {
     }
 }
 
-/// Tells a sender's slow start by the gaps between its segments.
+/// Detects a sender's slow start by the gaps between its segments.
 #[derive(Debug)]
 struct Detector {
     last: Option<Instant>,
@@ -199,7 +199,7 @@ struct Detector {
     greatest: Duration,
     /// Their sum.
     sum: Duration,
-    /// Whether something was missing while they were counted, and that tells.
+    /// Whether something was missing while they were counted, and that decides.
     missing: bool,
     /// The smoothed round trip, in nanoseconds.
     round_trip: Option<f64>,
@@ -207,7 +207,7 @@ struct Detector {
 }
 
 impl Default for Detector {
-    /// A connection begins with a slow start, whatever the first block will tell.
+    /// A connection begins with a slow start, whatever the first block will show.
     fn default() -> Self {
         Self {
             last: None,

@@ -194,7 +194,7 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckSample) {
         let since = ack.now.saturating_since(self.last_ack);
         self.last_ack = ack.now;
-        // §5.8: a window that is not filled tells nothing, and the time in which it was not does not count.
+        // §5.8: a window that is not filled shows nothing, and the time in which it was not does not count.
         if !is_cwnd_limited(self.cwnd(), ack.flight, self.window.smss) {
             if let Some(epoch) = &mut self.epoch {
                 epoch.began = (epoch.began + since).min(ack.now);

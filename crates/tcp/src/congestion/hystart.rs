@@ -80,7 +80,7 @@ impl HyStart {
         Self { parameters, smss, shortest, round: None, found: false, reduced: None, srtt: None }
     }
 
-    /// An ACK in slow start (`hystart_update`); whether slow start is to end. Round trips are told apart below the low
+    /// An ACK in slow start (`hystart_update`); whether slow start is to end. Round trips are separated below the low
     /// window too, but nothing else is done there.
     fn finds_end(&mut self, ack: &AckSample, rtt: Duration, cwnd: Bytes) -> bool {
         let shortest = self.shortest.unwrap_or(rtt);

@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_longer_round_trip_slows_it_to_a_quarter_and_five_rounds_later_it_is_over() {
         let (windows, in_slow_start) = windows(&[100, 100, 100, 100, 120, 120, 120, 120, 120, 120]);
-        // Eight samples of the fifth round tell; the other 24 ACKs of it open 6 segments.
+        // Eight samples of the fifth round decide; the other 24 ACKs of it open 6 segments.
         assert_eq!(windows[..5], [4, 8, 16, 32, 46]);
         for pair in windows[4..9].windows(2) {
             let growth = pair[1] as f64 / pair[0] as f64;

@@ -19,7 +19,7 @@ pub struct Parameters {
     /// The file in C, or the plug-in that `lasthop cc build` has made of it; relative to the file that names it.
     pub file: String,
     /// The struct that the module keeps in `icsk_ca_priv`, as "bictcp": the table `variables` has its variables by the
-    /// names that debug information gives. `lasthop cc build` tells its name. Default: none; nothing is recorded.
+    /// names that debug information gives. `lasthop cc build` prints its name. Default: none; nothing is recorded.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub state: String,
     /// The texts of the file and of those that it includes from its folder, by their names; of a plug-in its bytes, in

@@ -34,7 +34,7 @@ enum Mode {
     Gathers { end: Seq, acks: [(Instant, u64); ACKS], count: usize },
     /// Nothing was acknowledged yet.
     Waits,
-    /// The threshold is set, or a loss has told more.
+    /// The threshold is set, or a loss has shown more.
     Done,
 }
 

@@ -37,7 +37,7 @@ impl RoundTrips {
     }
 }
 
-/// Tells where a round trip ends: with the ACK of data that was sent after it began.
+/// Finds the end of a round trip: with the ACK of data that was sent after it began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
     /// SND.NXT when the present round trip began; none before the first ACK.

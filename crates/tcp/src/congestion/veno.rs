@@ -1,4 +1,4 @@
-//! TCP Veno (Fu and Liew 2003): Vegas' estimate of the segments in queues tells losses of the air from losses of
+//! TCP Veno (Fu and Liew 2003): Vegas' estimate of the segments in queues separates losses of the air from losses of
 //! congestion. Where fewer than β wait, a loss takes a fifth and not a half; where more do, the window grows half as
 //! fast.
 

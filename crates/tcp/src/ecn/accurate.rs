@@ -67,7 +67,7 @@ struct Received {
     e0b: u32,
     ceb: u32,
     e1b: u32,
-    /// The counters as the last option told them.
+    /// The counters that the last option reported.
     told: (u32, u32, u32),
     /// The ECN field of the last segment with data.
     last: Ecn,
@@ -75,7 +75,7 @@ struct Received {
     unsaid_marks: u32,
     /// The ECN field of the peer's SYN or SYN-ACK.
     syn: Ecn,
-    /// Whether the third segment of the handshake has yet to tell that of the SYN-ACK.
+    /// Whether the third segment of the handshake has yet to report that of the SYN-ACK.
     owes_third: bool,
 }
 
@@ -122,12 +122,12 @@ impl Accurate {
         self.received.cep = FIRST_CEP + u32::from(ecn == Ecn::Experienced);
     }
 
-    /// The flags of our SYN-ACK, which tell with which ECN field the SYN came (table 2).
+    /// The flags of our SYN-ACK, which report the ECN field of the SYN (table 2).
     pub(super) fn answer(&self) -> Flags {
         handshake_ace(self.received.syn)
     }
 
-    /// The peer's SYN-ACK has come; it tells with which ECN field our SYN arrived.
+    /// The peer's SYN-ACK has come; it reports the ECN field with which our SYN arrived.
     pub(super) fn on_syn_ack(&mut self, segment: &Segment) -> Option<Fault> {
         self.on_syn(segment.ecn);
         self.received.owes_third = true;
@@ -146,7 +146,7 @@ impl Accurate {
         }
     }
 
-    /// A segment without SYN came. The first one tells a listener about its SYN-ACK (table 4); its ACE field is not 0,
+    /// A segment without SYN came. The first one reports on a listener's SYN-ACK (table 4); its ACE field is not 0,
     /// unless the path clears it or three marks came before.
     pub(super) fn check_first(&mut self, flags: Flags, ends_handshake: bool) -> Option<Fault> {
         if !std::mem::take(&mut self.awaits_first) {
@@ -189,7 +189,7 @@ impl Accurate {
     }
 
     /// Puts the option into an ACK, after all others, where a counter has changed since the last one (§3.2.3.3). What
-    /// there is no room for is left out from its end, where the next option tells it.
+    /// there is no room for is left out from its end, where the next option reports it.
     pub(super) fn add_option(&mut self, options: &mut Options) {
         let Received { e0b, ceb, e1b, told, .. } = self.received;
         let room = OPTION_ROOM.saturating_sub(options.wire_len());
@@ -210,7 +210,7 @@ impl Accurate {
         told.2 = option.ect1().unwrap_or(told.2);
     }
 
-    /// The ACE field that a peer sends which has nothing new to tell.
+    /// The ACE field that a peer sends which has nothing new to report.
     pub(super) const fn expected_ace(&self) -> Flags {
         Flags::ace(self.s_cep)
     }

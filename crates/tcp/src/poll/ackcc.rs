@@ -1,13 +1,13 @@
-//! ACK congestion control, its sender (RFC 5690 §4.4 and §4.5): tells the receiver the ACK ratio R, doubles it for a
+//! ACK congestion control, its sender (RFC 5690 §4.4 and §4.5): sends the receiver the ACK ratio R, doubles it for a
 //! window of data with lost or marked ACKs, and decreases it by one after cwnd/(SMSS·(R² − R)) windows without.
 //!
 //! An ACK that acknowledges more than R segments shows that an ACK was lost. From the three ways that §4.4 leaves open,
-//! the sender here detects nothing from a change of R until the segment that told it is acknowledged, which also keeps
-//! changes a round trip apart; nor while data are missing or a loss is being repaired (§4.4.1). ACKs that overtake one
-//! another count as lost (§5.4 leaves it open). R is between two and half of the window in segments, and two after a
-//! timeout (§4.5, rule 2 and §4.5.1). §4.7 wants bytes to be counted and bursts to be paced, which the profile has to
-//! set. The kinds of the two options were never assigned: they are written with the experimental kind 254 and the
-//! identifier 5690 (RFC 6994). Each segment leaves room for the option.
+//! the sender here detects nothing from a change of R until the segment that carried it is acknowledged, which also
+//! keeps changes a round trip apart; nor while data are missing or a loss is being repaired (§4.4.1). ACKs that
+//! overtake one another count as lost (§5.4 leaves it open). R is between two and half of the window in segments, and
+//! two after a timeout (§4.5, rule 2 and §4.5.1). §4.7 wants bytes to be counted and bursts to be paced, which the
+//! profile has to set. The kinds of the two options were never assigned: they are written with the experimental kind
+//! 254 and the identifier 5690 (RFC 6994). Each segment leaves room for the option.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

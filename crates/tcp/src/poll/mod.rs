@@ -30,7 +30,7 @@ pub trait Poll: std::fmt::Debug + Send {
     /// Whether this segment, which goes out now, asks.
     fn asks(&mut self, outgoing: &Outgoing) -> bool;
 
-    /// Whether it ever asks by the bit, and so has to tell the peer on the SYN.
+    /// Whether it ever asks by the bit, and so has to announce it on the SYN.
     fn is_on(&self) -> bool {
         true
     }
@@ -89,7 +89,7 @@ pub struct Acked {
     pub len: Bytes,
     /// Whether it is a pure ACK that a queue has marked.
     pub marked: bool,
-    /// Whether data are missing at the receiver or were sent again, so that numbers do not tell of lost ACKs.
+    /// Whether data are missing at the receiver or were sent again, so that numbers do not show lost ACKs.
     pub repairing: bool,
     /// The congestion window.
     pub cwnd: Bytes,

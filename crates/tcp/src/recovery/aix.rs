@@ -6,7 +6,7 @@
 //!   timer. The window is held, and grows unseen as if everything had come in order (`cwnd_aix`, candid
 //!   growth): congestion control continues with it, the sender is limited by [`Recovery::window`].
 //! - *Fast Recovery Corroboration*, at the threshold: the segment is sent again, and the echoed clock of the
-//!   ACK that covers it tells, as with Eifel detection, which copy had arrived.
+//!   ACK that covers it shows, as with Eifel detection, which copy had arrived.
 //! - *Timeout Corroboration*: the same after a timeout.
 //!
 //! A genuine loss is then repaired as in `sack_6675.rs`, as in RFC 3517, to which the senders of its evaluation were
@@ -198,7 +198,7 @@ impl Aix {
 
     fn on_retransmitted(&mut self, index: usize, board: &Scoreboard) {
         if let (Mode::Corroborating(held, proof), Some(sent)) = (&mut self.mode, board.get(index)) {
-            // It takes the place of a new segment: what the duplicate tells to have left is let in once.
+            // It takes the place of a new segment: what the duplicate reports to have left is let in once.
             held.allowed = held.allowed.saturating_sub(1);
             proof.clock.get_or_insert(Timestamp::at(sent.last_sent));
             proof.high_retr = proof.high_retr.max(sent.range.end);
@@ -305,7 +305,7 @@ impl Aix {
         Self::confirmed(signal, held, ack.congestion_event(ack.flight.min(held.flight)), ack.smss)
     }
 
-    /// The suspected loss was real: the window that was held is reduced only now, and the ACK that tells so lets one
+    /// The suspected loss was real: the window that was held is reduced only now, and the ACK that shows it lets one
     /// more segment out.
     const fn confirmed(signal: SignalKind, held: Held, event: CongestionEvent, smss: Bytes) -> Actions {
         let told = match signal {

@@ -1,7 +1,7 @@
 //! FACK as the Linux of 2000 did it (kernels 2.2 to 2.4.0-test, before the rewrite of its retransmission engine).
 //!
 //! It takes whatever lies below the highest SACK for gone, as FACK does, and so lets new data out as soon as a
-//! gap shows. What it does not do is tell a retransmission that is lost: nothing is sent twice before the timer
+//! gap shows. It does not detect a retransmission that is lost: nothing is sent twice before the timer
 //! says so. One rule serves fast retransmit and what follows a timeout alike:
 //! - the third duplicate, or a SACK for the fourth segment or above, is a loss, unless a repair is under way;
 //! - while one is, after a fast retransmit or a timeout, each further duplicate beyond the third sends the next

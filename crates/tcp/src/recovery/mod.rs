@@ -1,6 +1,6 @@
 //! Loss recovery: which segments count as lost, which is sent next, and how the window changes meanwhile.
 //!
-//! The endpoint knows one trait, [`Recovery`]. It tells a recovery of ACKs, timeouts and deadlines, carries out the
+//! The endpoint knows one trait, [`Recovery`]. It reports ACKs, timeouts and deadlines to a recovery, carries out the
 //! general [`Actions`] that it answers with, and asks it in [`Recovery::next`] what to send.
 //!
 //! Most algorithms are made of parts (`composed.rs`), each of which can be exchanged:
@@ -71,7 +71,7 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// The retransmission timer has expired.
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions;
 
-    /// The time that [`Recovery::deadline`] named has come. `ack` tells the state of things; it
+    /// The time that [`Recovery::deadline`] named has come. `ack` states the present state; it
     /// acknowledges nothing.
     fn on_deadline(&mut self, _ack: &AckEvent, _board: &mut Scoreboard) -> Actions {
         Actions::NONE
@@ -113,9 +113,9 @@ pub trait Recovery: std::fmt::Debug + Send {
         board.pipe()
     }
 
-    /// Whether nothing is going on: no loss is suspected or being repaired, the window to send by is cwnd, the pipe is
+    /// Whether the recovery is idle: no loss is suspected or being repaired, the window to send by is cwnd, the pipe is
     /// the board's, and what [`Actions::ordinary`] says is all that an ACK which only advances means. Such ACKs, and
-    /// new segments, are then not told.
+    /// new segments, are then not reported.
     fn is_idle(&self) -> bool {
         false
     }

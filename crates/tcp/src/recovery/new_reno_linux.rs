@@ -3,7 +3,7 @@
 //! Each duplicate ACK counts as a segment that has left the network, as if the peer had SACKed it
 //! (`tcp_add_reno_sack`), and so the estimate of the pipe and the proportional reduction are those of a connection with
 //! SACK. Which segment it was is unknown: those after the first hole are marked. A partial ACK acknowledges the hole
-//! and as many of them as it has segments besides (`tcp_remove_reno_sacks`), and tells that the next segment is lost,
+//! and as many of them as it has segments besides (`tcp_remove_reno_sacks`), and shows that the next segment is lost,
 //! too (`tcp_newreno_mark_lost`).
 
 use units::Duration;

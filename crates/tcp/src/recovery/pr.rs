@@ -269,7 +269,7 @@ impl Departed {
         Self { end: sent.range.end, at: sent.last_sent, again: sent.transmissions > 1, memorized: false }
     }
 
-    /// Its round trip. That of a segment that was sent again is ambiguous: where no clock tells, it may be much
+    /// Its round trip. That of a segment that was sent again is ambiguous: where no clock decides, it may be much
     /// too short, which does no harm where only the largest counts, and there is another.
     fn sample(&self, ack: &AckEvent, others: bool) -> Option<Duration> {
         let elapsed = (others || !self.again).then(|| ack.now - self.at);

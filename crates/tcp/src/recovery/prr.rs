@@ -44,7 +44,7 @@ pub(super) struct Prr {
     /// Whether what goes out is counted in whole segments, rounded up, as in Linux; RFC 9937 counts bytes.
     whole_segments: bool,
     /// Whether duplicate ACKs stand for segments that SACK would report, and an ACK of all data sent before recovery
-    /// does not end it yet: only what was sent later tells new duplicates from old ones
+    /// does not end it yet: only what was sent later separates new duplicates from old
     /// (`tcp_is_non_sack_preventing_reopen`).
     without_sack: bool,
     /// Amount in use before (`RecoverFS`).

@@ -31,7 +31,7 @@ pub(super) struct Rack {
     judged: Option<Seq>,
     /// Segments that were sent again, in the order of transmission.
     resent: VecDeque<(Seq, Instant)>,
-    /// End of a segment that was sent again without being lost: a probe. A report that it arrived twice tells nothing.
+    /// End of a segment that was sent again without being lost: a probe. A report that it arrived twice means nothing.
     probe: Option<Seq>,
     /// When the time of all segments is over that were sent before the newest delivered one.
     timer: Option<Instant>,
@@ -234,7 +234,7 @@ fn is_in_flight(sent: &Sent) -> bool {
 }
 
 /// §6.2 step 2: whether the last copy of a segment that was sent again has been delivered, and not an earlier one. The
-/// echoed clock tells, and a round trip shorter than any. The clock says nothing of a SACKed segment: after a gap the
+/// echoed clock shows, and a round trip shorter than any. The clock says nothing of a SACKed segment: after a gap the
 /// receiver echoes what came before it (RFC 7323 §4.3), and by the letter of the RFC no probe would find a loss. Linux
 /// asks the round trip alone (`tcp_rack_advance`).
 fn is_of_last_copy(ack: &AckEvent, newest: &Newest) -> bool {

@@ -1,5 +1,5 @@
-//! RACK-TLP (RFC 8985): losses are told by time (`rack.rs`), the tail of a flight is probed (`tail_loss_probe.rs` of
-//! the endpoint), and the window shrinks evenly (`prr.rs`) or at once.
+//! RACK-TLP (RFC 8985): losses are detected by time (`rack.rs`), the tail of a flight is probed (`tail_loss_probe.rs`
+//! of the endpoint), and the window shrinks evenly (`prr.rs`) or at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

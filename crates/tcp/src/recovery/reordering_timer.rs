@@ -1,5 +1,5 @@
 //! Three duplicate ACKs and a timer: the fourth way of Blanton and Allman 2002, as Landström 2008 §4.2.3 describes it.
-//! The timer is an estimate of the time that past reordering needed to be told from a loss, so that a lost ACK delays
+//! The timer is an estimate of the time in which past reordering proved to be no loss, so that a lost ACK delays
 //! nothing, as it does a higher threshold.
 //!
 //! The texts leave the estimate open. Here it is the smoothed time from the first duplicate ACK of a gap to the ACK

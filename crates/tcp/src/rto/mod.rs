@@ -114,7 +114,7 @@ pub enum CountsFrom {
 }
 
 /// Smoothed round-trip time and its variation, as RFC 6298 §2 has them after Jacobson and Karels. Every policy
-/// tells this pair; what it keeps may be another, like the `fixed_point` numbers of `bsd` and `ns_2`.
+/// states this pair; what it keeps may be another, like the `fixed_point` numbers of `bsd` and `ns_2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// SRTT.

@@ -56,7 +56,7 @@ struct Ns2 {
 }
 
 impl Ns2 {
-    /// A round trip in ticks: with timestamps it is rounded, without them it is what the clock's readings tell.
+    /// A round trip in ticks: with timestamps it is rounded, without them it is the difference of the clock's readings.
     fn ticks(&self, sample: &Sample) -> u64 {
         let tick = self.parameters.tick;
         let time = match self.parameters.samples {

@@ -69,7 +69,7 @@ struct Newest {
 pub struct RateSample {
     /// Data that was delivered since the newest segment that the ACK delivers was sent.
     pub delivered: Bytes,
-    /// The time in which that was; `None` where it is shorter than the shortest round trip, and tells nothing.
+    /// The time in which that was; `None` where it is shorter than the shortest round trip, and means nothing.
     pub interval: Option<Duration>,
     /// All data that were delivered when that segment was sent: a count of round trips in packets compares it.
     pub prior_delivered: Bytes,
@@ -84,7 +84,7 @@ pub struct RateSample {
 }
 
 impl RateSample {
-    /// The rate in bytes per second, where the sample tells one.
+    /// The rate in bytes per second, where the sample has one.
     #[must_use]
     pub fn bytes_per_sec(&self) -> Option<f64> {
         let interval = self.interval.filter(|interval| !interval.is_zero())?;

@@ -83,7 +83,7 @@ impl Pacing {
 
 impl<'de> Deserialize<'de> for Pacing {
     /// Written by hand, as the error of an untagged enum does not name the wrong key of the table. The key `rate_based`
-    /// tells the tables apart.
+    /// distinguishes the tables.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             table @ Value::Object(_) if table.get(RATE_BASED).is_some() => {

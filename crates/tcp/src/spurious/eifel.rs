@@ -1,4 +1,4 @@
-//! Eifel detection (RFC 3522): the echoed timestamp tells which copy an ACK answers.
+//! Eifel detection (RFC 3522): the echoed timestamp shows which copy an ACK answers.
 //!
 //! The clock of the first retransmission is remembered. The first ACK of new data that follows echoes the
 //! clock of the segment that made the receiver send it: if that clock is older than the retransmission,

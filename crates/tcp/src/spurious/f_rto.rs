@@ -1,4 +1,4 @@
-//! Forward RTO-recovery (RFC 5682): the two ACKs that follow a timeout tell whether it was spurious.
+//! Forward RTO-recovery (RFC 5682): the two ACKs that follow a timeout show whether it was spurious.
 //!
 //! After the first ACK two new segments go out instead of old ones. If the second ACK advances too, the
 //! originals are still arriving, as nothing but the first segment was sent again; if it is a duplicate,

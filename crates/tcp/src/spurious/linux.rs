@@ -43,7 +43,7 @@ struct Judged {
     marker: Seq,
     /// End of what was outstanding then (`high_seq`).
     high: Seq,
-    /// Whether all of that is acknowledged: then only D-SACKs may tell something yet.
+    /// Whether all of that is acknowledged: then only D-SACKs may yet show something.
     repaired: bool,
     /// Retransmissions that are not reported as needless (`undo_retrans`); `None` before the first.
     genuine: Option<u32>,

@@ -37,8 +37,8 @@ pub(super) fn logical_link(bytes: &[u8]) -> Result<&[u8], NotIp> {
     }
 }
 
-/// The packet after a stack of labels (RFC 3032 §2.1). Without a label for its kind, the first four bits tell (RFC 4928
-/// §3): an IP version, or 0 for the control word of a pseudowire, which carries Ethernet (RFC 4448 §4.3).
+/// The packet after a stack of labels (RFC 3032 §2.1). Without a label for its kind, the first four bits decide (RFC
+/// 4928 §3): an IP version, or 0 for the control word of a pseudowire, which carries Ethernet (RFC 4448 §4.3).
 fn labelled(mut bytes: &[u8]) -> Result<&[u8], NotIp> {
     loop {
         let last = bytes.get(2).ok_or(NotIp::CutOff)? & 1 == 1;

@@ -128,6 +128,6 @@ fn is_followed_by(first: &RawPacket, count: u16, packet: &RawPacket) -> bool {
     Arc::ptr_eq(of, same)
         && index + count == *next
         && is_marked == mark
-        // Only the first segment carries CWR, and a kernel must be told (VIRTIO_NET_HDR_GSO_ECN).
+        // Only the first segment carries CWR, and a kernel needs the flag VIRTIO_NET_HDR_GSO_ECN.
         && !(*index == 0 && SuperPacket::has_cwr(of))
 }

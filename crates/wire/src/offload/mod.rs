@@ -169,7 +169,7 @@ impl RawPacket {
         if let Some(last) = bytes.last_mut() {
             *last = !*last;
         }
-        // A kernel does not check a checksum that it is told to finish.
+        // A kernel does not check a checksum that it is asked to complete.
         self.0 = Form::Whole { bytes, checksum: None };
     }
 

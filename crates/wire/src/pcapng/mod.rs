@@ -43,5 +43,5 @@ mod code {
 /// Secrets in the NSS key log format (draft-ietf-opsawg-pcapng §4.7).
 const TLS_KEY_LOG: u32 = 0x544c_534b;
 
-/// Tells the byte order of a section.
+/// Shows the byte order of a section.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;

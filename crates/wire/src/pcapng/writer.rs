@@ -39,7 +39,7 @@ impl<W: Write> Writer<W> {
         let mut writer = Self { out, interfaces: 0, body: Vec::new() };
         writer.put_u32(BYTE_ORDER_MAGIC);
         writer.body.extend_from_slice(&[1, 0, 0, 0]); // Version 1.0.
-        writer.put_u64(u64::MAX); // A section of a length not told.
+        writer.put_u64(u64::MAX); // A section of unspecified length.
         let start = writer.body.len();
         options::put_text(&mut writer.body, code::COMMENT, &section.comment);
         options::put_text(&mut writer.body, code::SHB_HARDWARE, &section.hardware);

@@ -59,7 +59,7 @@ def _page(answers: Answers) -> str:
         f"Made by {made_by}.</p>\n"
         '<p><img src="bcp133.svg" alt="The candidate against Reno and CUBIC"></p>\n'
         f"{measured}<h2>Not measured</h2>\n<ul>{left}</ul>\n"
-        "<p>What these results do not tell: paths and neighbours are models, a case has one bottleneck, and no run "
+        "<p>What these results do not show: paths and neighbours are models, a case has one bottleneck, and no run "
         "replaces a deployment on the Internet.</p>\n</body></html>\n"
     )
 

@@ -24,7 +24,7 @@ pub(super) enum Coding {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Codes {
     numbers: [Code; NUMBERS],
-    /// Whether changes of RST, SYN and FIN, of the options' structure and of the use of ECN are told.
+    /// Whether changes of RST, SYN and FIN, of the options' structure and of the use of ECN are sent.
     tells_signs: bool,
     length: u32,
 }
@@ -265,5 +265,5 @@ fn always(fields: &Fields) -> u32 {
 /// The type, the profile and the checksum of IR and IR-DYN (RFC 5795 §5.2.2).
 const IR: u32 = 3;
 
-/// Steps up to which an identification counts as sequential: eight bits tell them.
+/// Steps up to which an identification counts as sequential: eight bits encode them.
 const SMALL_STEP: u32 = 0xff;

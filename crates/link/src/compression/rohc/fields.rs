@@ -15,7 +15,7 @@ pub(super) struct Fields {
     pub(super) signs: [u32; SIGNS],
     /// The marker of RTP, which some formats have room for.
     pub(super) marker: bool,
-    /// The length of the packet's data, which the link tells.
+    /// The length of the packet's data, which the link states.
     pub(super) payload: u32,
     /// Bytes of the options that are sent in every packet, timestamps without.
     pub(super) irregular_options: u32,

@@ -9,9 +9,9 @@ pub(super) struct Format {
     pub(super) length: u32,
     /// The numbers that it carries; the others are as they were.
     pub(super) numbers: &'static [(usize, Code)],
-    /// Whether it tells changes of flags, of the options' structure and of the use of ECN.
+    /// Whether it carries changes of flags, of the options' structure and of the use of ECN.
     pub(super) tells_signs: bool,
-    /// Whether it tells RTP's marker.
+    /// Whether it carries RTP's marker.
     pub(super) tells_marker: bool,
 }
 

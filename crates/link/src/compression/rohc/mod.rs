@@ -1,9 +1,9 @@
 //! Robust header compression (RFC 5795): TCP/IP (RFC 6846), RTP/UDP/IP and UDP/IP (RFC 3095 profiles 1 and 2).
 //!
-//! A header is sent as the least significant bits of its numbers (W-LSB, RFC 3095 §4.5.2): as few as tell the number
-//! from every value that the decompressor may have. With a window of n values, n − 1 packets in a row may be lost, and
-//! the next is restored all the same. A checksum over the header tells the decompressor that it restored a wrong one.
-//! Then, and until all fields are sent again, packets are lost.
+//! A header is sent as the least significant bits of its numbers (W-LSB, RFC 3095 §4.5.2): as few as distinguish the
+//! number from every value that the decompressor may have. With a window of n values, n − 1 packets in a row may be
+//! lost, and the next is restored all the same. A checksum over the header shows the decompressor that it restored a
+//! wrong one. Then, and until all fields are sent again, packets are lost.
 //!
 //! - `fields.rs` reads the fields that change, and how long those are that are sent as they are.
 //! - `formats.rs` has the formats of packets and their lengths.
@@ -86,7 +86,7 @@ impl CompressionParameters for Parameters {
         let refuse = |key: &str, message: String, help: &str| Err(ConfigError::new(key, message, help));
         if self.robustness > 15 {
             let message =
-                format!("four bits of a sequence number do not tell {} losses in a row", self.robustness);
+                format!("four bits of a sequence number do not cover {} losses in a row", self.robustness);
             return refuse("robustness", message, "write 0 to 15");
         }
         if self.refresh < 2 {

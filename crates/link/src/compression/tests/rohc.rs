@@ -183,7 +183,7 @@ fn repair(link: &mut Link, headers: fn(u32) -> Vec<u8>, lost: u32) -> (u32, Head
 
 #[test]
 fn after_more_losses_optimistic_mode_is_repaired_by_a_nack_and_unidirectional_by_the_next_full_header() {
-    // The sequence number of four bits does not tell sixteen losses in a row.
+    // The sequence number of four bits does not cover sixteen losses in a row.
     let (discarded, by) = repair(&mut in_mode(Mode::Optimistic), data, 20);
     assert_eq!((discarded, by), (5, Dynamic), "feedback takes 5 ms, and a packet comes each millisecond");
     let u = Parameters { mode: Mode::Unidirectional, refresh: 100, ..Parameters::default() };

@@ -181,7 +181,7 @@ fn a_loss_does_not_harm_other_connections() {
     assert_eq!(link.carry(of(2000, 2)).2, Some(3));
 }
 
-/// RFC 1144 §4.1: the decompressor that knows of an error tosses what tells no slot.
+/// RFC 1144 §4.1: the decompressor that knows of an error tosses what names no slot.
 #[test]
 fn after_a_line_error_packets_without_a_slot_are_tossed() {
     let mut link = vj();

@@ -87,7 +87,7 @@ impl StallFinder {
         }
     }
 
-    /// The thread is about to sleep. A packet may have woken it since the last time, and nothing else tells how long
+    /// The thread is about to sleep. A packet may have woken it since the last time, and nothing else shows how long
     /// after the packet it ran.
     pub(super) fn before_sleep(&mut self, length: Duration, now: Instant) {
         let is_time = length > STALL_FROM || now.saturating_since(self.looked) > LOOK_EVERY;

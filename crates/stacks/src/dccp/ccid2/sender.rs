@@ -50,7 +50,7 @@ enum State {
     Lost,
 }
 
-/// What an acknowledgment told.
+/// What an acknowledgment reported.
 #[derive(Debug, Default)]
 struct News {
     acknowledged: u64,

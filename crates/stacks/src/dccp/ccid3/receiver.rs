@@ -55,7 +55,7 @@ impl Receiver {
         }
     }
 
-    /// The number of a packet among those with data, and its quarter. NDP Counts tell which of the packets before it
+    /// The number of a packet among those with data, and its quarter. NDP Counts show which of the packets before it
     /// had none (RFC 4340 §7.7).
     fn place(&mut self, now: Instant, packet: &Arrival) -> (u64, u64) {
         let Some(newest) = &mut self.newest else {

@@ -395,7 +395,7 @@ impl PathModel for Bbr {
     }
 }
 
-/// The rate of a sample that tells one.
+/// The rate of a sample that has one.
 fn bandwidth_of(rate: &RateSample) -> Option<Rate> {
     Some(Rate::from_bits_per_sec((rate.bytes_per_sec()? * 8.0) as u64))
 }

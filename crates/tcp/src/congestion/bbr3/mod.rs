@@ -312,7 +312,7 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    /// `OnEnterFastRecovery`: what was lost is told segment by segment.
+    /// `OnEnterFastRecovery`: losses are reported segment by segment.
     fn on_loss(&mut self, _event: &CongestionEvent) {
         self.save_state();
     }

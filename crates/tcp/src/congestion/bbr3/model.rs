@@ -203,7 +203,7 @@ impl Bounds {
     }
 }
 
-/// The delivery rate of a sample, none where it tells none.
+/// The delivery rate of a sample, none where it has none.
 pub(super) fn bandwidth_of(sample: &DeliverySample) -> Rate {
     let bytes_per_sec = sample.rate.and_then(|rate| rate.bytes_per_sec());
     bytes_per_sec.map_or_else(Rate::default, |rate| Rate::from_bits_per_sec((rate * 8.0) as u64))

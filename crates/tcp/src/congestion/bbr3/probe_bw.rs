@@ -140,7 +140,7 @@ impl Bbr3 {
             return true;
         }
         if self.is_cwnd_limited() && bound.is_some_and(|bound| self.cwnd >= bound) {
-            // The bandwidth is limited by the bound, and a plateau tells nothing.
+            // The bandwidth is limited by the bound, and a plateau means nothing.
             self.full_pipe.reset(bandwidth_of(sample));
             return false;
         }

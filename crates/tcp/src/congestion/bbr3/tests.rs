@@ -329,7 +329,7 @@ fn fresh() -> Bbr3 {
     bbr
 }
 
-/// An ACK of a segment that tells nothing else.
+/// An ACK of a segment that reports nothing else.
 fn plain(now: Instant) -> DeliverySample {
     DeliverySample {
         now,
