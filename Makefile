@@ -28,7 +28,7 @@ help:
 	@echo "make fuzz    fuzz every target for 20 s (SECONDS=n; RUNS=n for n executions each; TARGETS='endpoint pair')"
 	@echo "make bench   measure speed and memory; a table here, figures in target/bench.json"
 	@echo "make counts  count the simulator's instructions for each segment (CASES=\"one fifty\"); see benches/README.md"
-	@echo "make live-bench  measure how precise and fast live runs are (LOADED=1: also beside a busy process); idle machines only"
+	@echo "make live-bench  measure how precise and fast live runs are (LOADED=1: also with a busy process); idle machines only"
 	@echo "make serve-bench  measure lasthop serve: first page, player, views, zoom, a large capture, watched live runs"
 	@echo "make long    memory and descriptors over a day of virtual time, 10,000 live transfers, a study whose workers die"
 	@echo "make record  renew what tests compare with: window curves, schemas and reference pages"
@@ -98,7 +98,7 @@ demo: setup
 	@$(BIN)/lasthop live quickstart --out $(RESULTS)/live || echo "This machine does not allow it (above is why); all the rest works."
 	@echo
 	@echo "Look at:"
-	@echo "  $(RESULTS)/table14     published beside measured: study.json, study.parquet, and pictures"
+	@echo "  $(RESULTS)/table14     published and measured values: study.json, study.parquet, and pictures"
 	@echo "  $(RESULTS)/quickstart  one run: run.json, tables, captures for Wireshark, pictures, and report.html for a browser"
 	@echo "Then: $(BIN)/lasthop --help"
 
@@ -159,7 +159,7 @@ examples:
 		examples/rust-congestion/download.toml $(RESULTS)/example-congestion
 	cargo test --locked --package lasthop-capi --test example
 
-# By callgrind, and so the same beside other work. Needs valgrind. COUNTED is the profile that the bench is built with.
+# By callgrind, so that other work does not change it. Needs valgrind. COUNTED is the profile that the bench is built with.
 COUNTED ?= bench
 counts:
 	cargo bench --locked --quiet --package lasthop-sim --bench segment --profile $(COUNTED) -- counts $(CASES)
@@ -190,7 +190,7 @@ record: .venv/.lasthop
 	_LASTHOP_COMPLETE=fish_source $(BIN)/lasthop > $(COMPLETIONS)/fish/vendor_completions.d/lasthop.fish
 	PYTHONPATH=tests $(BIN)/python -m documents.surface
 
-# The pictures of docs/gallery.md, each by the lines beside it.
+# The pictures of docs/gallery.md, each by the lines next to it.
 gallery: .venv/.lasthop
 	PYTHONPATH=tests $(BIN)/python -m documents.gallery
 

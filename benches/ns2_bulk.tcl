@@ -1,4 +1,4 @@
-# Bulk transfers in ns-2, to compare its speed with ours on the scenario ns2_bulk.toml beside this file.
+# Bulk transfers in ns-2, to compare its speed with ours on the scenario ns2_bulk.toml next to this file.
 #
 #   ns ns2_bulk.tcl FLOWS SECONDS
 #

@@ -161,7 +161,7 @@ def ns2_figures(figures: Figures) -> Figures:
     if shutil.which("ns") is None:
         print("\nns-2 is not installed (Debian: ns2): no comparison with it")
         return named
-    print("\nns-2 beside it", flush=True)
+    print("\nns-2, for comparison", flush=True)
     program = bench_program("segment")
     for case, (flows, seconds) in NS2_CASES.items():
         ours = [program, f"ns2_{case}", str(seconds)]
@@ -286,8 +286,8 @@ up = {{ rate = "100 Mbit/s", propagation = "25 ms", queue = {{ limit = "420 pack
 
 
 def analysis_figures() -> Figures:
-    """Return how fast a capture of 1.4 GB of 1,000 connections is read, and in what memory; beside it what tcptrace and
-    tshark take for the same, where they are installed."""
+    """Return how fast a capture of 1.4 GB of 1,000 connections is read, and in what memory; for comparison, what
+    tcptrace and tshark take for the same, where they are installed."""
     print("\nanyone's capture", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         file, out = Path(folder) / "many.toml", Path(folder) / "out"

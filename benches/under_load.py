@@ -1,10 +1,10 @@
-"""Precision of live runs under load: how late packets of a full link are released, beside the same run in virtual time.
+"""Precision of live runs under load: how late packets of a full link are released, compared with virtual time.
 
 One transfer of a kernel's TCP keeps a link full, for each of several rates and congestion controls. Lateness is the
 driver's own record of every packet. `make live-bench` runs all of it; called directly, it has the options --rates,
 --controls and so on.
 With --rights both, everything is measured again without the privilege for the real-time class (setpriv), and with
---load both again beside a process that keeps one processor busy.
+--load both again alongside a process that keeps one processor busy.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=10, help="length of a transfer")
     parser.add_argument("--runs", type=int, default=3, help="number of runs of each")
     parser.add_argument("--rights", choices=["own", "both"], default="own", help="again without the real-time class")
-    parser.add_argument("--load", choices=["idle", "one", "both"], default="idle", help="beside a busy processor")
+    parser.add_argument("--load", choices=["idle", "one", "both"], default="idle", help="busy processors")
     parser.add_argument("--out", type=Path, default=FILE, help="file for the figures")
     return parser.parse_args()
 

@@ -62,7 +62,7 @@ def test_one_entry_more_costs_its_own_duels_alone_and_equal_leagues_have_equal_f
     again = lasthop("league", "reno", "cubic", *SHORT, "--seeds", 2, "--out", "league")
     assert "runs: 0 new" in again.err
     more = lasthop("league", "reno", "cubic", "newreno", *SHORT, "--seeds", 2, "--out", "league")
-    assert "runs: 6 new" in more.err, "newreno beside reno, cubic and itself, twice"
+    assert "runs: 6 new" in more.err, "newreno alongside reno, cubic and itself, twice"
     lasthop("league", "reno", "cubic", "newreno", *SHORT, "--seeds", 2, "--out", "other")
     for name in ("league.json", "league.html", "league-scatter.svg", "league-harm.svg"):
         assert (tmp_path / "league" / name).read_bytes() == (tmp_path / "other" / name).read_bytes(), name

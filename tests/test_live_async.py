@@ -1,4 +1,4 @@
-"""`lasthop.live_async`: a run between kernels beside other tasks of an event loop."""
+"""`lasthop.live_async`: a run between kernels alongside other tasks of an event loop."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_a_transfer_between_two_machines_arrives_whole(machines: Machines, lasth
     here = lasthop("live", "quickstart", *SHORT, "--json")
     assert here.status == 0, here.err
     ratio = flow["elapsed_s"] / here.json["flows"][0]["elapsed_s"]
-    assert 0.5 < ratio < 2, "generous: other tests run beside this one"
+    assert 0.5 < ratio < 2, "generous: other tests run alongside this one"
 
 
 def _ways(machine: dict[str, list[dict[str, dict[str, float]]]]) -> list[dict[str, float]]:

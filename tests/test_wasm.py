@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "target/browser"
 CORE = PAGE / "lasthop.wasm"
 OTHERS = {"netem", "trace", "quic-gprs", "quic-migration", "web-quic"}
-"""Scenarios that read a file beside theirs, or have quinn."""
+"""Scenarios that read a file next to theirs, or have quinn."""
 LONG = {"hsdpa-cell", "live-cell", "moving-users", "link-5g-mmwave", "three-cubic", "web-users"}
 SCENARIOS = sorted({path.stem for path in (ROOT / "scenarios").glob("*.toml")} - OTHERS - LONG)[::2]
 VIEWED = ("quickstart", "teach-spurious-timeout", "teach-cubic-bbr", "teach-incast", "teach-ack-loss")

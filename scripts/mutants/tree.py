@@ -88,7 +88,7 @@ def applied(text: str, mutants: Mapping[int, Mutation]) -> str:
 
 
 def restore_seeds() -> None:
-    """Take away the inputs that property tests found with a mutant, and wrote beside the committed ones."""
+    """Take away the inputs that property tests found with a mutant, and wrote next to the committed ones."""
     for path in TREE.glob("crates/**/proptest-regressions/**/*.txt"):
         original = ROOT / path.relative_to(TREE)
         if original.is_file():

@@ -106,7 +106,7 @@ def rate_is_the_equations(evidence: Evidence) -> Verdict:
 
 
 def tfrc_is_within_two(evidence: Evidence) -> Verdict:
-    """Judge CCID 3 beside TCP and over the losses that a TCP had."""
+    """Judge CCID 3 alongside TCP and over the losses that a TCP had."""
     return _is_within_two(evidence, "ccid3")
 
 

@@ -164,7 +164,7 @@ def order_of_stacks(evidence: Evidence) -> Verdict:
 
 
 def freebsd_resends_all(evidence: Evidence) -> Verdict:
-    """Claim 14: bursts of retransmissions, each on one ACK that advances, beside those of ordinary go-back-N."""
+    """Claim 14: bursts of retransmissions, each on one ACK that advances, compared with those of ordinary go-back-N."""
     most = {}
     for sender, run in evidence.by("sender").items():
         start = _timeout(run)["time_ns"]

@@ -36,7 +36,7 @@ Times = Mapping[tuple[int, str], float]
 
 
 def slower_and_less_predictable(evidence: Evidence) -> Verdict:
-    """Claim 28: A8L8 and 2W beside A4L4 with the smallest buffers, and beside AE and DAL2 with the largest."""
+    """Claim 28: A8L8 and 2W compared with A4L4 with the smallest buffers, and with AE and DAL2 with the largest."""
     small = {acks: _mean(times, SMALL_BUFFERS) for acks, times in _times(evidence).items()}
     steps = {acks: _mean_step(times) for acks, times in _times(evidence).items()}
     slower = min(small[acks] for acks in RARE_ACKS) > small["a4l4"]

@@ -1,4 +1,4 @@
-# One transfer in ns-2, for the study beside this file: a sender, a link with scripted errors, a sink.
+# One transfer in ns-2, for the study next to this file: a sender, a link with scripted errors, a sink.
 #
 #   ns transfer.tcl KEY VALUE …
 #

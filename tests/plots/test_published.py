@@ -1,4 +1,4 @@
-"""Published beside measured: rows, groups, ratios, spans."""
+"""Published and measured values: rows, groups, ratios, spans."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ type Context = CanvasRenderingContext2D;
 /** More rows than this for each column of pixels are drawn by columns. */
 const DENSE = 2;
 
-/** Number of marks in a column of pixels beside those of its extremes. */
+/** Number of marks in a column of pixels besides those of its extremes. */
 const MARKS_BETWEEN = 2;
 
 /** Calls `draw` with the middle of each column of pixels that has rows between `from` and `to`, and with these rows. */

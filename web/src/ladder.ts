@@ -157,7 +157,7 @@ export class Ladder implements Painter {
     context.stroke();
   }
 
-  /** Writes what a packet carries beside the beginning of its line. */
+  /** Writes what a packet carries next to the beginning of its line. */
   private paintNumber(context: CanvasRenderingContext2D, view: View, row: number): void {
     const [x, y] = this.ends(view, row);
     const { from, to } = this.ways[this.crossings.link[row]];

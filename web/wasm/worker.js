@@ -1,4 +1,4 @@
-// Carries out orders of the page beside it: a message { act, order, port } is answered at the port, by { progress } in
+// Carries out orders of the page next to it: a message { act, order, port } is answered at the port, by { progress } in
 // a run, in seconds of virtual time, and by { answer, files } or { failure } at its end.
 import { Core } from "./core.js";
 

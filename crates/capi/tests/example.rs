@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where cargo puts liblasthop beside this test.
+/// Where cargo puts liblasthop next to this test.
 fn library() -> PathBuf {
     env::current_exe().expect("a path").parent().expect("a folder").to_owned()
 }

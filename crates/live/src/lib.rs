@@ -13,7 +13,8 @@
 //! | `machines` | hosts on other machines |
 //! | `workload` | the programs of flows over kernels' sockets |
 //!
-//! `ARCHITECTURE.md` beside the sources shows how they work together. The operating system is behind the crate `linux`.
+//! `ARCHITECTURE.md` next to the sources shows how they work together. The operating system is behind the crate
+//! `linux`.
 //!
 //! This crate must never decide what a link does to a packet, change the machine outside its namespaces without
 //! announcing it and taking it back, or leave anything behind.

@@ -87,7 +87,7 @@ fn only_key(
         ([(name, parameters)], _) => {
             let right = moved(name, parameters, &others);
             Err(wrong(
-                format!("\"{}\" stands beside \"{name}\", whose parameter it is", others[0].0),
+                format!("\"{}\" stands next to \"{name}\", whose parameter it is", others[0].0),
                 format!("write {}", line(key, &right)),
             ))
         }
@@ -98,7 +98,7 @@ fn only_key(
     }
 }
 
-/// The choice of `name` with its own parameters and the parameters beside it.
+/// The choice of `name` with its own parameters and the parameters next to it.
 fn moved(name: &str, parameters: &Value, beside: &[(&String, &Value)]) -> Value {
     let mut all = parameters.as_object().cloned().unwrap_or_default();
     all.extend(beside.iter().map(|(key, value)| ((*key).clone(), (*value).clone())));
@@ -208,7 +208,7 @@ mod tests {
         let said = chosen(json!({ "cubic": { "c": 0.4 }, "beta": 0.5 })).unwrap_err();
         assert_eq!(
             said,
-            ": \"beta\" stands beside \"cubic\", whose parameter it is; write congestion = { cubic = { beta = 0.5, c = 0.4 } }"
+            ": \"beta\" stands next to \"cubic\", whose parameter it is; write congestion = { cubic = { beta = 0.5, c = 0.4 } }"
         );
     }
 

@@ -13,7 +13,7 @@ pub(crate) fn json_text(value: &Value) -> String {
     text
 }
 
-/// Writes a value at `depth`, on a line that has `used` columns beside it.
+/// Writes a value at `depth`, on a line that has `used` columns next to it.
 fn write(text: &mut String, value: &Value, depth: usize, used: usize) {
     let line = value.to_string();
     if used + line.chars().count() <= WIDTH {

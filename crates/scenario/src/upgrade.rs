@@ -1,8 +1,8 @@
 //! Files of earlier versions in the form of this one, with their comments: what `lasthop convert` writes.
 //!
-//! Until November 2026 a choice named its member by a key beside the parameters, `{ algorithm = "cubic", beta = 0.5 }`.
-//! A member that was left out there, as in `window = { size = "64 kB" }`, depended on the file's other layers and is
-//! not guessed: the reader reports it with the names to choose from.
+//! Until November 2026 a choice named its member by a key next to the parameters, `{ algorithm = "cubic", beta = 0.5
+//! }`. A member that was left out there, as in `window = { size = "64 kB" }`, depended on the file's other layers and
+//! is not guessed: the reader reports it with the names to choose from.
 
 use std::path::Path;
 

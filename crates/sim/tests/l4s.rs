@@ -1,5 +1,5 @@
-//! L4S on a last hop: Prague beside CUBIC under DualPI2, and DCTCP at a shallow threshold, against what RFC 9332, RFC
-//! 9331 and RFC 8257 promise.
+//! L4S on a last hop: Prague alongside CUBIC under DualPI2, and DCTCP at a shallow threshold, against what RFC 9332,
+//! RFC 9331 and RFC 8257 promise.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! An odd segment is an outcome, never a failure: endpoints in every state meet thousands of segments that no
-//! sound peer sends, beside calls of their user and timers that run out, and neither panic nor contradict
+//! sound peer sends, alongside calls of their user and timers that run out, and neither panic nor contradict
 //! themselves. Debug builds check arithmetic and every change of state on the way.
 
 use std::panic::AssertUnwindSafe;

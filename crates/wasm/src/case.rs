@@ -26,7 +26,7 @@ pub struct CaseOrder {
 pub struct Case {
     /// The resolved scenario; none if something is wrong with it.
     pub scenario: Option<serde_json::Value>,
-    /// What is set beside the text and read by no run, each with the remedy; empty unless it is asked for.
+    /// What is set in addition to the text and read by no run, each with the remedy; empty unless it is asked for.
     pub unread: Vec<Fault>,
     /// What is wrong.
     pub error: Option<Fault>,

@@ -1,4 +1,4 @@
-//! A scenario's text, read for the form beside it, and changed key by key. Comments and order stay.
+//! A scenario's text, read for the form next to it, and changed key by key. Comments and order stay.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! A congestion control of one's own, in lasthop's TCP, beside the one of the profile.
+//! A congestion control of one's own, in lasthop's TCP, alongside the one of the profile.
 //!
 //!     cargo run --release -- download.toml result
 //!     lasthop plot result cwnd

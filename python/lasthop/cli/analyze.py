@@ -112,8 +112,8 @@ def command(
     --out writes a result folder for `lasthop plot`, `explain` and `report`; captures of both ends give one folder, with
     the path between them as a link.
 
-    Connections of QUIC are reported by what is not encrypted. With --keylog, or secrets in a pcapng file, their packets are
-    opened: frames, losses, round trips, and data that were sent again.
+    Reports on connections of QUIC use what is not encrypted. With --keylog, or secrets in a pcapng file, their packets
+    are opened: frames, losses, round trips, and data that were sent again.
 
     \b
     Examples:

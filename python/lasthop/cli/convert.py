@@ -12,7 +12,7 @@ from lasthop.errors import InputError
 
 @click.command(name="convert")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|FOLDER…")
-@click.option("--in-place", is_flag=True, help="Replace each FILE. Otherwise NAME.converted.toml is written beside it.")
+@click.option("--in-place", is_flag=True, help="Replace each FILE instead of writing NAME.converted.toml next to it.")
 @click.option(
     "--check", is_flag=True, help="Write nothing; print the files that would change. Status 1 if there are any."
 )

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 @RESULT_FOLDER
 @JSON
 def command(entries: tuple[str, ...], only: tuple[str, ...], seeds: int, out: Path | None, as_json: bool) -> int:
-    """Let ENTRYs compete, every pair and each beside itself, on every path of a versioned list.
+    """Let ENTRYs compete, every pair and each against itself, on every path of a versioned list.
 
     An ENTRY is a profile (cubic), a class of Python in a file (mine.py:Mine), a module of Linux (tcp_mine.c), both with
     your rights, or one of them with a name of its own (ours=mine.py:Mine). Each duel is two downloads of 20 s through
     one link. Goodput is a share of the best on the path; delays are one-way delays of segments; harm is the share of
-    its goodput that a rival loses beside the entry, compared with what it has beside another of its own kind (Ware et
-    al. 2019).
+    its goodput that a rival loses alongside the entry, compared with what it has alongside another of its own kind
+    (Ware et al. 2019).
 
     --out keeps the runs, so that an entry added later costs its own duels alone, and writes a page, a scatter of delay
     and goodput, and a heat map of harm. --json prints what lasthop check takes as a baseline. A duel that fails is

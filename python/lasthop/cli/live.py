@@ -71,7 +71,7 @@ def command(
 
     Every workload runs between kernels, with the random numbers that it draws in virtual time. Sockets have the
     congestion control of their host's profile, where this kernel has it (`live.congestion` sets another). Throughput,
-    losses and round trips are printed beside those of the same scenario in virtual time, in which hosts have the
+    losses and round trips are printed next to those of the same scenario in virtual time, in which hosts have the
     profile that the kernel is, with a warning if the two differ; --repeat measures how far the kernel varies from run
     to run, with as many runs that are not tainted. A key such as `hosts.server.tcp.sack` is set in the host's
     namespace (net.ipv4.tcp_sack); one that a kernel does not have is named, and refused in --set.

@@ -1,4 +1,4 @@
-"""`lasthop study modules`: Linux' own congestion-control modules beside ours."""
+"""`lasthop study modules`: Linux' own congestion-control modules compared with ours."""
 
 from __future__ import annotations
 

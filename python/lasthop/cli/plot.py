@@ -40,7 +40,7 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="RESULT",
-    help="Another run to draw beside RESULT; may be repeated.",
+    help="Another run to draw with RESULT; may be repeated.",
 )
 @click.option(
     "--from", "start_s", type=float, callback=a_number, metavar="SECONDS", help="Start of the time axis, in seconds."

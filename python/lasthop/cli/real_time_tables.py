@@ -53,7 +53,7 @@ def _print_machine(machine: Mapping[str, Any]) -> None:
 
 
 def print_beside_virtual(compared: Sequence[Compared], other: Beside, runs: Runs) -> None:
-    """Print runs in real time beside the same scenario in virtual time, and warn of measures that differ."""
+    """Print runs in real time next to the same scenario in virtual time, and warn of measures that differ."""
     count = len(runs.measures)
     several = f"{count} runs" if count > 1 else "1 run; --repeat measures how far runs vary"
     names = ", ".join(other.controls) or "TCP"

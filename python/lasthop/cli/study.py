@@ -1,4 +1,4 @@
-"""`lasthop study`: the experiments of a document, published values beside measured ones."""
+"""`lasthop study`: the experiments of a document, published values next to measured ones."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def command(
     """Run STUDY (a name of `lasthop list studies`, a folder with a study.toml, `bcp133`, `modules`, or `all`).
 
     `bcp133` holds a candidate (--profile) against Reno and CUBIC in its place, for every item of RFC 9743. `modules`
-    lays the windows of Linux' own modules (--only cubic,bbr) beside ours; it needs Linux' source and a C compiler.
+    compares the windows of Linux' own modules (--only cubic,bbr) with ours; it needs Linux' source and a C compiler.
 
     Runs are parallel; all cases share their seeds, so that they meet the same delays and losses. The folder keeps every
     finished run: a study that was stopped continues there, and no run is done twice.

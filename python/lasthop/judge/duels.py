@@ -35,7 +35,7 @@ class Duel:
     @property
     def name(self) -> str:
         """The duel in messages."""
-        return f"{self.one.name} beside {self.other.name} on {self.path.name}"
+        return f"{self.one.name} alongside {self.other.name} on {self.path.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ def play(
     store: Store | None = None,
     tick: Tick | None = None,
 ) -> League:
-    """Run every pair of entries, and each beside itself, on every path under every seed.
+    """Run every pair of entries, and each alongside itself, on every path under every seed.
 
     Runs that `store` has are not repeated, so that one entry more costs its own duels alone. An entry that fails is
     listed in `failed`, and the others continue. Raises InputError where two entries have one name.

@@ -1,4 +1,4 @@
-"""Linux' own congestion-control modules beside ours: windows of two runs of one path, round trip by round trip."""
+"""Linux' own congestion-control modules compared with ours: windows of two runs of one path, by round trips."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ MODULES: Final = tuple(OURS)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A module beside ours on a path."""
+    """A module compared with ours on a path."""
 
     module: str
     path: str

@@ -59,7 +59,7 @@ def _page(league: League) -> str:
         "<p>Medians over seeds, with their 95 % intervals (from the smallest to the largest with fewer than six "
         "seeds). For each seed, goodput, loss, fairness and harm are means over paths and rivals, and the one-way "
         "delays of segments are geometric means. Harm is the share of its goodput that a rival loses, compared with "
-        "what it has beside another of its own kind (Ware et al. 2019).</p>\n"
+        "what it has alongside another of its own kind (Ware et al. 2019).</p>\n"
         f"{pictures}"
         + (f"<h2>Failed</h2>\n<ul>{failed}</ul>\n" if failed else "")
         + f"<h2>Duels</h2>\n{_duels(league)}</body></html>\n"

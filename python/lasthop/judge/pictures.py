@@ -18,7 +18,7 @@ from lasthop.judge.league import League
 from lasthop.plots.style import BLACK, GREY, LIGHT_GREY, SERIES
 
 MARKS: Final = "os^DvP*Xh<>p"
-"""Shapes of entries beside their colours."""
+"""Shapes of entries, in addition to their colours."""
 
 MOST_WITH_DUELS: Final = 4
 """Number of entries up to which the scatter has every duel."""

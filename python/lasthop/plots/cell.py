@@ -16,7 +16,7 @@ from lasthop.plots.source import Source
 
 TABLE: Final = "cell_users"
 SIDE_IN: Final = 4.2
-"""Height of the picture: a plan is as high as it is wide, and beside it stands the scale."""
+"""Height of the picture: a plan is as high as it is wide, and the scale stands next to it."""
 WIDTH_IN: Final = 5.2
 KBIT: Final = 1e3
 

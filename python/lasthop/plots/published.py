@@ -1,4 +1,4 @@
-"""A document's published values beside the measured ones, row by row.
+"""A document's published values next to the measured ones, row by row.
 
 The rows are those of `lasthop study`. The columns of a row that are not measured name its case: those with one value in
 the whole picture go into the title, the column with fewest values makes groups, the others name the rows.
@@ -319,7 +319,7 @@ def _plain(column: str) -> str:
 
 KIND: Final = Kind(
     id="published",
-    summary="a study's rows: the published value beside the measured, with quartiles, spans and ratios",
+    summary="a study's rows: the published and the measured value, with quartiles, spans and ratios",
     needs=("rows",),
     uses=(),
     draw=draw,

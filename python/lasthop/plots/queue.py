@@ -51,7 +51,7 @@ def draw(source: Source, view: View) -> Figure:
     span = span_of(view, *(queue.time for queue in queues))
     figure = style.new_figure(view.width, HEIGHT_IN + PANEL_IN * (panels - 1))
     rows = list(figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0])
-    # All alike: panels of one picture are read beside one another.
+    # All alike: panels of one picture are read next to one another.
     in_summary = any(int(span.holds(queue.time).sum()) > MOST_CHANGES for queue in queues)
     for axes, queue in zip(rows, queues, strict=False):
         _draw_panel(axes, queue, span, in_summary=in_summary)

@@ -1,4 +1,4 @@
-"""The measured round trips, beside the sender's estimate and its retransmission timer."""
+"""The measured round trips, with the sender's estimate and its retransmission timer."""
 
 from __future__ import annotations
 

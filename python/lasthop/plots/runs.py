@@ -1,6 +1,6 @@
 """The common parts of pictures of several runs: their flows, each with label, colour and dashes.
 
-A flow has the same colour wherever flows are drawn beside one another: that of its place among the flows.
+A flow has the same colour wherever flows are drawn next to one another: that of its place among the flows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Drawn:
 def flows_of_runs(
     source: Source, view: View, kind: str, needs: tuple[str, ...], most: int | None = MOST_FLOWS
 ) -> tuple[list[Drawn], str]:
-    """Return the view's flow (or all flows) of the run and of those beside it, and a note on those left out.
+    """Return the view's flow (or all flows) of the run and of those drawn with it, and a note on those left out.
 
     At most `most` flows of all are returned: the first ones of each group.
     """
@@ -108,7 +108,7 @@ def each_delay(drawn: list[Drawn]) -> Iterator[tuple[Drawn, Floats, Floats]]:
 
 
 def named_runs(source: Source, view: View) -> list[tuple[str, Source]]:
-    """Return the run and those beside it, each with the words for it."""
+    """Return the run and those drawn with it, each with the words for it."""
     runs = [("", source), *view.beside]
     own = getattr(source, "folder_name", "") or source.name
     return [(name or own, ReadOnce(run)) for name, run in runs]

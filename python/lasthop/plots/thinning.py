@@ -98,7 +98,7 @@ def spots(sheet: Sheet, time: Floats, value: Floats) -> tuple[Booleans, Floats]:
 
 
 def bundles(sheet: Sheet, time: Floats, value: Floats) -> tuple[Floats, Floats, Floats]:
-    """Places far enough apart for a word beside each: the mean of the times and values there, and their number."""
+    """Places far enough apart for a word next to each: the mean of the times and values there, and their number."""
     across, up = BUNDLES
     place = sheet.column(time, across) * (4 * up) + np.clip(sheet.row(value, up), -up, 2 * up)
     _, which, counts = np.unique(place, return_inverse=True, return_counts=True)

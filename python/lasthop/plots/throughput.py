@@ -54,8 +54,8 @@ def draw(source: Source, view: View) -> Figure:
 def arrived(source: Source, view: View, kind: str) -> tuple[list[tuple[Drawn, Arrivals]], str]:
     """Return the flows to draw with their arrivals, and a note on missing flows.
 
-    Of many flows each group is drawn as one. Where there is one group, or more than can be distinguished, the flows with
-    most data are drawn singly, and the others together. Nothing that arrived is missing.
+    Of many flows each group is drawn as one. Where there is one group, or more than can be distinguished, the flows
+    with most data are drawn singly, and the others together. Nothing that arrived is missing.
     """
     drawn, _ = flows_of_runs(source, view, kind, ("segments",), most=None)
     found = [(one, arrivals(one.flow)) for one in drawn]

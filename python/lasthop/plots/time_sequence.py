@@ -36,7 +36,7 @@ DOT_BELOW_PT: Final = 2.5
 """Height below which a stroke is lengthened by its own width, to be visible."""
 
 COUNTED_FROM: Final = 10
-"""Least number of drops at one place that is written beside it."""
+"""Least number of drops at one place that is written next to it."""
 
 FEW_DROPS: Final = 30
 """Number of drops from which their crosses are small."""
@@ -232,7 +232,7 @@ class Diagram:
     def draw_drops(self, drops: Drops) -> None:
         """A cross where a packet was dropped; its arms show from under the marker of a segment sent again.
 
-        Beside a place with many drops stands their number, once.
+        Next to a place with many drops stands their number, once.
         """
         rows = self.span.holds(drops.time)
         many = int(rows.sum()) > FEW_DROPS

@@ -21,7 +21,7 @@ HEIGHT_IN: Final = 1.15
 """Height of a row of panels."""
 
 COLUMNS: Final = {"column": 1, "page": 2}
-"""Number of panels beside each other, by the width of the picture."""
+"""Number of panels side by side, by the width of the picture."""
 
 SHOWN_CONSTANTS: Final = 12
 """Most constants whose values a picture states."""

@@ -1,4 +1,4 @@
-"""The pictures of a study: published beside measured values by table, charts, and the document's own figures."""
+"""The pictures of a study: published and measured values by table, charts, and the document's own figures."""
 
 from __future__ import annotations
 

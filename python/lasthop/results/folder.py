@@ -183,7 +183,7 @@ def _partial_path(target: Path, pid: int) -> Path:
 
 
 def _clear_abandoned(target: Path) -> None:
-    """Remove the partial folders that killed runs left beside `target`."""
+    """Remove the partial folders that killed runs left next to `target`."""
     for partial in target.parent.glob(f".{target.name}.partial-*"):
         pid = partial.name.rpartition("-")[2]
         if pid.isdigit() and (int(pid) == os.getpid() or not is_alive(int(pid))):

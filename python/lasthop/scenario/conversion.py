@@ -13,7 +13,7 @@ from lasthop.errors import InputError, naming
 from lasthop.scenario.resolved import parse_scenario
 
 BESIDE: Final = ".converted.toml"
-"""Suffix of the file that is written beside the converted one."""
+"""Suffix of the file that is written next to the converted one."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Conversion:
     text: str
 
     def target(self, *, in_place: bool) -> Path:
-        """Return the path to write: the file, or one beside it."""
+        """Return the path to write: the file, or one next to it."""
         return self.file if in_place else self.file.with_suffix(BESIDE)
 
     def write(self, target: Path) -> None:

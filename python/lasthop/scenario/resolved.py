@@ -94,7 +94,7 @@ def scenario_of(
 
     `allow_code` is that of `load_scenario`.
 
-    Raises InputError with file, line, key and the remedy; also for overrides or a seed beside a resolved scenario,
+    Raises InputError with file, line, key and the remedy; also for overrides or a seed given with a resolved scenario,
     which could have no effect.
     """
     if isinstance(given, Scenario):

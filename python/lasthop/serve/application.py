@@ -1,4 +1,4 @@
-"""The server's addresses, each a few lines over the modules beside this one."""
+"""The server's addresses, each a few lines over the modules next to this one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lasthop.serve.studies import add_studies
 from lasthop.serve.uploads import receive_capture
 
 ASSETS: Final = {"laboratory.js": "text/javascript", "laboratory.css": "text/css", "icon.svg": "image/svg+xml"}
-"""Files of the page beside this module, with their types."""
+"""Files of the page next to this module, with their types."""
 
 Text = Annotated[str, Field(max_length=scenarios.LONGEST)]
 Short = Annotated[str, Field(max_length=400)]
@@ -62,7 +62,7 @@ class Saved(Given):
 
 
 class RunOrder(Given):
-    """A run: the text, what is set beside it, and the name of the result's folder."""
+    """A run: the text, what is set in addition, and the name of the result's folder."""
 
     name: Short
     out: Short

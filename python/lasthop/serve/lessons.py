@@ -129,12 +129,12 @@ def _check_keys(
 
 
 def _scenario_text(folder: Path, lesson: Path, name: str) -> str:
-    """Return the scenario's text: a file beside the lesson, or a name of the library."""
+    """Return the scenario's text: a file next to the lesson, or a name of the library."""
     if not name.endswith(".toml"):
         return text_of(folder, "library", name)
     path = below(lesson, name)
     if not path.is_file():
-        raise InputError("there is no such file", file=name, help="put it beside lesson.md")
+        raise InputError("there is no such file", file=name, help="put it next to lesson.md")
     text = path.read_text(encoding="utf-8")
     check_references(text, folder)
     return text

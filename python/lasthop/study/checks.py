@@ -2,7 +2,7 @@
 
 A metric's check gets a run with the tables that the metric asks for, and returns a number, or None if the run has none.
 Those of `queue_checks` and `recovery_check` are available to all studies; a metric of `transfers` is a check whose name
-has its parameters. A study can have its own checks, of metrics and claims, in a file `checks.py` beside its study.toml:
+has its parameters. A study can have its own checks, of metrics and claims, in a file `checks.py` next to study.toml:
 each function that is defined there. A function `figures` draws pictures of that study only, into the folder that it
 gets, and returns the files. That file is code of the study's author, and runs with the rights of the user.
 """

@@ -1,4 +1,4 @@
-"""The published values of a document: a CSV file beside the study, one row for each number."""
+"""The published values of a document: a CSV file next to the study, one row for each number."""
 
 from __future__ import annotations
 

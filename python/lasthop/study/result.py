@@ -142,7 +142,7 @@ def joined(results: Sequence[StudyResult]) -> StudyResult:
 
 
 def write_study(result: StudyResult, parts: Sequence[tuple[Study, Outcomes]]) -> None:
-    """Write `study.parquet` and `study.json` beside the store, each whole or not at all."""
+    """Write `study.parquet` and `study.json` next to the store, each whole or not at all."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -234,7 +234,7 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _column(values: list[Any]) -> pa.Array:
-    """Return a column; of texts if its values have no type in common ("4/5" beside 7, or true beside 1)."""
+    """Return a column; of texts if its values have no type in common ("4/5" next to 7, or true next to 1)."""
     import pyarrow as pa
 
     types = set(map(type, values)) - {type(None)}

@@ -1,4 +1,4 @@
-"""The rows of a study: measured values with their spread, beside published values. Pure functions."""
+"""The rows of a study: measured values with their spread, next to published values. Pure functions."""
 
 from __future__ import annotations
 

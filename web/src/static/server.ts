@@ -1,5 +1,5 @@
 // The laboratory without a server: the functions of `laboratory/server.ts`, in the browser. Scenarios run in workers;
-// texts that were saved and results stay in the browser. The library is a file beside the page.
+// texts that were saved and results stay in the browser. The library is a file next to the page.
 
 import { Refused } from "../laboratory/refused.ts";
 import type * as real from "../laboratory/server.ts";

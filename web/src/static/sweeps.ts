@@ -223,7 +223,7 @@ export async function runCase(result: string, wanted: string): Promise<Job> {
   });
 }
 
-/** The override that records what the view needs, beside what the scenario records. */
+/** The override that records what the view needs, in addition to what the scenario records. */
 async function recording(order: SweepOrder, point: string[]): Promise<string> {
   const { scenario } = await caseOf(order, point, false);
   return `record.tables=${JSON.stringify([...new Set([...scenario!.record.tables, ...TABLES])])}`;

@@ -9,7 +9,7 @@ use crate::error::ConfigError;
 
 /// The parameters of one source.
 pub trait CapacityParameters {
-    /// Whether they make sense beside the link's base rate.
+    /// Whether they make sense together with the link's base rate.
     ///
     /// # Errors
     /// The first that does not, with its key as the path.

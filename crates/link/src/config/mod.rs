@@ -143,7 +143,7 @@ pub enum HeldUntil {
 #[serde(deny_unknown_fields, default)]
 pub struct ReceiveBuffer {
     /// Maximum number of bytes, framing included. It never loses packets: a transmission starts only when there is room
-    /// for its packet beside all that is on the way. A packet that is larger than the buffer passes alone.
+    /// for its packet in addition to all that is on the way. A packet that is larger than the buffer passes alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Bytes>,
     /// The order in which packets leave.

@@ -117,7 +117,7 @@ impl Outstanding {
         self.limit < Bytes::MAX
     }
 
-    /// Whether the receive buffer would have room for a packet beside all that is on the way.
+    /// Whether the receive buffer would have room for a packet in addition to all that is on the way.
     pub(super) fn has_room(&self, size: Bytes) -> bool {
         self.bytes.is_zero() || self.bytes.saturating_add(size) <= self.limit
     }

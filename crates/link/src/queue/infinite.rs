@@ -1,4 +1,4 @@
-//! Infinite: drops no packet. A limit beside it is refused, as it would have no effect.
+//! Infinite: drops no packet. A limit with it is refused, as it would have no effect.
 
 use units::Stream;
 

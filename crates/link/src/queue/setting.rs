@@ -21,7 +21,7 @@ pub trait QueueParameters {
     /// [`QueueParameters::check`].
     fn service(&self, stream: Stream) -> Service;
 
-    /// Whether a limit of the queue has no meaning for this discipline, and is refused beside it.
+    /// Whether a limit of the queue has no meaning for this discipline, and is refused with it.
     fn is_unlimited(&self) -> bool {
         false
     }

@@ -111,7 +111,7 @@ impl HostSpec {
         self.bulk.iter().filter(|end| end.listens()).count() + programs
     }
 
-    /// Runs a program beside the flows. If it is the stack of flows, they stop when it fails, and so does the run.
+    /// Runs a program alongside the flows. If it is the stack of flows, they stop when it fails, and so does the run.
     fn run_program(
         &self,
         program: &CommandLine,

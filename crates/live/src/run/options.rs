@@ -50,7 +50,7 @@ pub struct Options<'a> {
     pub command: Vec<OsString>,
     /// The file for the output of that program, which is shown as well.
     pub output: Option<PathBuf>,
-    /// Programs that run in hosts beside the flows or the command, and end with the run.
+    /// Programs that run in hosts alongside the flows or the command, and end with the run.
     pub programs: Vec<Program>,
     /// Lateness of a delivery above which it taints the run; default [`crate::TAINTED_FROM`].
     pub tainted_from: Option<Duration>,

@@ -31,7 +31,7 @@ pub(crate) struct KernelHost {
 }
 
 impl KernelHosts {
-    /// Proxies for the hosts of those `programs` that run beside a stack.
+    /// Proxies for the hosts of those `programs` that run alongside a stack.
     pub(crate) fn new<'a>(programs: impl Iterator<Item = &'a ProgramSpec>) -> io::Result<Self> {
         let mut proxies = Self::default();
         for program in programs {

@@ -63,7 +63,7 @@ fn deliver_late(messages: &Messages, clock: Clock, late: Duration, bus: &Message
 
 type Messages = Receiver<(Instant, Envelope)>;
 
-/// A number of flows that differs between processes: a test that runs beside this one has other ports.
+/// A number of flows that differs between processes: a test that runs alongside this one has other ports.
 fn flows() -> usize {
     usize::from(std::process::id() as u16 % 10_000)
 }

@@ -11,7 +11,7 @@ use crate::error::InputError;
 use crate::library::Search;
 use crate::tree::{KeyPath, Tree, read_text};
 
-/// Reads the module of one host or flow, whose parameters stand in its table or beside it.
+/// Reads the module of one host or flow, whose parameters stand in its table or next to it.
 pub(super) fn read(tree: &mut Tree, congestion: &KeyPath, search: &Search) -> Result<(), InputError> {
     let at = congestion.below(LINUX);
     let Some(written) = tree.get(&at) else { return Ok(()) };

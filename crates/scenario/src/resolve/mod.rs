@@ -308,7 +308,7 @@ impl Check<'_> {
         let known = self.file.links[i].mtu_known.unwrap_or(true);
         if !known && mtu >= DEFAULT_MTU {
             let message = format!("hosts that do not know an mtu of {mtu} send no longer packets");
-            let help = "write an mtu below 1500 bytes beside it, like mtu = \"1280 bytes\"";
+            let help = "write an mtu below 1500 bytes with it, like mtu = \"1280 bytes\"";
             return Err(self.tree.error(&place_of("links", i, "mtu_known"), message, help));
         }
         Ok(known)

@@ -23,7 +23,7 @@ impl Check<'_> {
     }
 
     /// No override and no study sets keys of a TCP that the host's stack does not have. A file may have a profile
-    /// beside such a stack: it is that of the host when an override gives it another stack.
+    /// alongside such a stack: it is that of the host when an override gives it another stack.
     pub(super) fn profiles_are_read(&self) -> Result<(), InputError> {
         let stacks = self.file.hosts.iter().filter_map(|(name, host)| Some((name, host.stack?)));
         for (name, stack) in stacks.filter(|(_, stack)| !stack.follows_a_profile()) {

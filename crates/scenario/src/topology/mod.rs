@@ -3,7 +3,7 @@
 //!
 //! A new one is a file with `ENTRY`, `Parameters` and its [`Parts`], and a line in the list below. [`expand`] writes
 //! the parts into the scenario's tree before anything else is looked up, each with the place of the template's key
-//! that it comes from. A file may have more hosts, routers and links beside them, and say more of a host by its name.
+//! that it comes from. A file may have more hosts, routers and links besides them, and say more of a host by its name.
 
 mod copies;
 mod expand;

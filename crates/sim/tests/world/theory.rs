@@ -1,4 +1,4 @@
-//! Whole connections beside what theory says of them.
+//! Whole connections compared with what theory says of them.
 
 use lasthop_sim::{Amount, MeasureSpec, RecordSpec, Spec, WindowSpec, Workload};
 use serde_json::json;

@@ -463,6 +463,6 @@ const GUESSED_RTT: Duration = Duration::from_millis(200);
 const LEAST_CLOSING: Duration = Duration::from_millis(200);
 /// §7.5.2: about five times the packets of a round trip.
 const WINDOW_ROUND_TRIPS: u64 = 5;
-/// Bytes of options beside data, and in packets without data besides their Ack Vectors.
+/// Bytes of options along with data, and in packets without data besides their Ack Vectors.
 pub(super) const ROOM_BESIDE_DATA: u32 = 16;
 const ROOM_WITHOUT_DATA: u32 = 120;

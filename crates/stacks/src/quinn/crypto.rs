@@ -288,7 +288,7 @@ fn keys(level: u64, side: Side) -> Keys {
 
 impl Key {
     /// The key of an end for 1-RTT packets after `generation` key updates (RFC 9001 §6), for code that reads and writes
-    /// packets beside quinn.
+    /// packets as quinn does.
     pub(super) const fn one_rtt(side: Side, generation: u64) -> Self {
         Self::new(ONE_RTT + generation, side)
     }

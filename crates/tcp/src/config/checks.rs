@@ -99,7 +99,7 @@ impl Config {
         let id = self.poll.id();
         let message =
             format!("{id} requests ACKs by an option that ack = \"{}\" does not comply with", self.ack.id());
-        Err(error("poll", message, format!("ack = \"{id}\" beside it")))
+        Err(error("poll", message, format!("ack = \"{id}\" with it")))
     }
 
     fn check_offload(&self) -> Result<(), ConfigError> {
@@ -135,7 +135,7 @@ impl Config {
         Err(error("spurious", message, format!("{help}, or spurious = \"none\"")))
     }
 
-    /// A recovery that judges loss signals itself needs its evidence, and no detector beside it.
+    /// A recovery that judges loss signals itself needs its evidence, and no detector in addition.
     fn check_recovery(&self) -> Result<(), ConfigError> {
         let (recovery, id) = (self.recovery.build().traits(), self.recovery.id());
         if recovery.needs_timestamps && !self.plain.timestamps {

@@ -4,8 +4,8 @@
 //!
 //! An ACK of one segment after ACKs of several may have been delayed by the receiver, and is no measure of the path.
 //!
-//! A shadow window, which delay does not reduce, is what a loss halves, so that CDG keeps its share beside flows that
-//! go by losses. Constants are those of Linux (`tcp_cdg.c`), which also leaves slow start by `HyStart`.
+//! A shadow window, which delay does not reduce, is what a loss halves, so that CDG keeps its share alongside flows
+//! that go by losses. Constants are those of Linux (`tcp_cdg.c`), which also leaves slow start by `HyStart`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

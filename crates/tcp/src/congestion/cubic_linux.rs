@@ -1,9 +1,10 @@
 //! CUBIC as in Linux (`tcp_cubic.c`): whole segments, a count of acknowledged segments for each further one, and
 //! the rules that RFC 9438 does not have.
 //!
-//! Beside `cubic`: until a loss shows the window of the path, congestion avoidance adds a segment for every twenty that
-//! are acknowledged at least, which is 5 % in a round trip; the target is looked up once in 1/32 of a second where the
-//! window has not changed; the time of the function runs ahead by the shortest round trip; a timeout forgets all.
+//! Compared with `cubic`: until a loss shows the window of the path, congestion avoidance adds a segment for every
+//! twenty that are acknowledged at least, which is 5 % in a round trip; the target is looked up once in 1/32 of a
+//! second where the window has not changed; the time of the function runs ahead by the shortest round trip; a timeout
+//! forgets all.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

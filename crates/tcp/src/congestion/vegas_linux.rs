@@ -1,8 +1,8 @@
 //! Vegas as in Linux (`tcp_vegas.c`, after Cardwell and Bak 1998): one decision each round trip by its shortest
 //! sample, slow start in every round trip, and Reno's answers to losses.
 //!
-//! Beside `vegas`: α, β and γ are 2, 4 and 1; the end of slow start leaves what the path holds and one segment more; a
-//! segment comes or goes at once at the end of a round trip.
+//! Compared with `vegas`: α, β and γ are 2, 4 and 1; the end of slow start leaves what the path holds and one segment
+//! more; a segment comes or goes at once at the end of a round trip.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! YeAH-TCP (Baiocchi, Castellani and Vacirca 2007): fast as Scalable TCP while few segments wait in queues, as Reno
 //! otherwise; a queue of more than 80 of its own is taken out of the window before losses report it.
 //!
-//! Beside greedy flows it is Reno: it keeps count of the window that Reno would have, and goes no lower.
+//! Alongside greedy flows it is Reno: it keeps count of the window that Reno would have, and goes no lower.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ impl Policy for Yeah {
         true
     }
 
-    /// §3.3: what waited is taken off, an eighth at least and half at most; beside greedy flows half.
+    /// §3.3: what waited is taken off, an eighth at least and half at most; alongside greedy flows half.
     fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let w = window.segments();
         let part = if self.slow_rounds < RHO { (self.queued / w).clamp(0.125, 0.5) } else { 0.5 };

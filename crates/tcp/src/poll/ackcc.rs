@@ -124,7 +124,7 @@ const LEAST: u8 = 2;
 /// This policy in the registry.
 pub const ENTRY: Algorithm<dyn Poll> = Algorithm::checked(
     "ackcc",
-    "ACK congestion control: an ACK ratio that doubles when ACKs are lost or marked; beside ack = \"ackcc\"",
+    "ACK congestion control: an ACK ratio that doubles when ACKs are lost or marked; with ack = \"ackcc\"",
     "RFC 5690",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(AckCc::new(parameters.clone()))),
 );

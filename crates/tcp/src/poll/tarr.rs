@@ -101,7 +101,7 @@ const AT_ONCE: u8 = 0;
 /// This policy in the registry.
 pub const ENTRY: Algorithm<dyn Poll> = Algorithm::checked(
     "tarr",
-    "segments request an ACK for every R segments by an option, R by the window; beside ack = \"tarr\"",
+    "segments request an ACK for every R segments by an option, R by the window; with ack = \"tarr\"",
     "draft-ietf-tcpm-ack-rate-request",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(Tarr::new(parameters.clone()))),
 );

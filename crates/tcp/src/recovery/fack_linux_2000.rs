@@ -311,7 +311,7 @@ impl FackLinux2000 {
                 return Actions::ordinary(ack);
             }
         } else if self.duplicates >= ENOUGH && !after_timeout {
-            // NewReno with one new segment beside it (Sarolahti 2000, Table 48).
+            // NewReno with one new segment in addition to it (Sarolahti 2000, Table 48).
             self.inflation += ack.smss.0.cast_signed() - ack.acked.0.cast_signed();
             self.send_first(Cause::PartialAck, board);
             self.sends = Sends::OneAtLeast;

@@ -77,7 +77,7 @@ pub trait Recovery: std::fmt::Debug + Send {
         Actions::NONE
     }
 
-    /// Time at which the algorithm acts without an ACK, beside the retransmission timer.
+    /// Time at which the algorithm acts without an ACK, in addition to the retransmission timer.
     fn deadline(&self, _board: &Scoreboard) -> Option<Instant> {
         None
     }

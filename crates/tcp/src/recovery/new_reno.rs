@@ -26,7 +26,7 @@ pub struct Parameters {
     pub bugfix: Bugfix,
     /// Sequence number that the bugfix uses.
     pub remembers: Remembers,
-    /// Whether a partial ACK lets one new segment out beside the retransmission, if it acknowledges a
+    /// Whether a partial ACK lets one new segment out in addition to the retransmission, if it acknowledges a
     /// segment's worth at least (RFC 6582 §3.2 step 3).
     pub new_data_on_partial_ack: bool,
     /// The window on leaving fast recovery.
@@ -148,7 +148,7 @@ impl Inflate {
     }
 
     /// RFC 6582 §3.2 step 3: deflate by what was acknowledged, and add one segment back if that was a segment at least,
-    /// so that new data may go out beside the retransmission of the next hole.
+    /// so that new data may go out in addition to the retransmission of the next hole.
     fn on_partial_ack(&mut self, ack: &AckEvent) -> Actions {
         let adds_back = self.parameters.new_data_on_partial_ack && ack.acked >= ack.smss;
         let back = if adds_back { ack.smss } else { Bytes::ZERO };

@@ -25,7 +25,7 @@ pub struct Parameters {
     pub segments_per_sample: u32,
     /// Length before the first sample. RFC 6298 §2.1: 1 s.
     pub initial: Duration,
-    /// Least length beside that of the last round trip and two ticks: none.
+    /// Least length besides that of the last round trip and two ticks: none.
     pub min: Duration,
     /// Greatest length, backed off or not: 60 s, the minimum of RFC 6298 §2.5.
     pub max: Duration,

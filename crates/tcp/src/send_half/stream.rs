@@ -154,7 +154,7 @@ impl SendStream {
         self.fin != Fin::Wanted && self.partial.waits(unacknowledged)
     }
 
-    /// Of the unsent data, the part that fits into the send buffer beside `outstanding`, in whole segments.
+    /// Of the unsent data, the part that fits into the send buffer in addition to `outstanding`, in whole segments.
     #[inline]
     pub(super) fn sendable(&self, outstanding: Bytes, smss: Bytes) -> Bytes {
         let unsent = self.queue.len();

@@ -1,4 +1,4 @@
-//! Captures of real kernels, whose own counts are known (see the README beside this file).
+//! Captures of real kernels, whose own counts are known (see the README next to this file).
 
 use std::path::Path;
 

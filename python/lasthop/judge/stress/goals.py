@@ -23,7 +23,7 @@ MEANINGS: Final[Mapping[Goal, str]] = {
     "delay": "share of its 95th percentile of the one-way delay that the reference does not have",
     "fairness": "Jain's index of two flows of the reference, minus that of two of its own",
     "needless": "share of its segments that are needless retransmissions, minus the reference's share",
-    "harm": "share of its goodput that a CUBIC flow loses beside it, compared with the reference in its place",
+    "harm": "share of its goodput that a CUBIC flow loses alongside it, compared with the reference in its place",
 }
 
 NEIGHBOUR: Final = Entry("cubic", "cubic")

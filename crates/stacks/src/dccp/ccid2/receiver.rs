@@ -95,7 +95,7 @@ impl Receiving for Receiver {
 /// An acknowledgment for fewer data packets than the Ack Ratio comes after this delay, for which RFC 4340 §11.3 gives
 /// no number: that of Linux's and BSD's TCP, below the 500 ms of RFC 5681 §4.2.
 const LONGEST_DELAY: Duration = Duration::from_millis(200);
-/// RFC 4340 §11.4: an option has at most 253 bytes of vector; three fit into the header beside other options.
+/// RFC 4340 §11.4: an option has at most 253 bytes of vector; three fit into the header along with other options.
 const CELLS_OF_AN_OPTION: usize = 253;
 const MOST_CELLS: usize = 3 * CELLS_OF_AN_OPTION;
 
