@@ -146,16 +146,16 @@ def judge(seeds: Iterable[int]) -> None:
     """Print how many of other runs are named correctly, unknown and wrong."""
     seeds = list(seeds)
     for name, paths in (("the same paths", PATHS), ("other paths", OTHER_PATHS)):
-        told: dict[str, Counter[str]] = defaultdict(Counter)
+        named: dict[str, Counter[str]] = defaultdict(Counter)
         for control, _, _, shape in shapes(paths, seeds):
-            told[control][of_sender(shape, "sender").control] += 1
+            named[control][of_sender(shape, "sender").control] += 1
         print(f"\n{name}")
-        for control, counts in told.items():
+        for control, counts in named.items():
             others = ", ".join(f"{other} {count}" for other, count in counts.most_common() if other != control)
             print(f"{control:12}{counts[control]:4} of {counts.total()}{'; ' if others else ''}{others}")
-        right = sum(counts[control] for control, counts in told.items())
-        unknown = sum(counts[UNKNOWN] for counts in told.values())
-        total = sum(counts.total() for counts in told.values())
+        right = sum(counts[control] for control, counts in named.items())
+        unknown = sum(counts[UNKNOWN] for counts in named.values())
+        total = sum(counts.total() for counts in named.values())
         share = f"{right} of {total}, {100 * right / total:.1f} %"
         print(f"right: {share}; unknown: {unknown}; wrong: {total - right - unknown}")
 

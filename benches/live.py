@@ -166,7 +166,7 @@ def unshaped() -> Figures:
         figures["unshaped_gbit_s"] = Figure(statistics.median(both) / 1e9, "Gbit/s", how)
     runs = [run_of(transfer(link, SECONDS)) for _ in range(RUNS)]
     own = statistics.median(throughput(run) for run in runs)
-    return figures | {"unshaped_live_gbit_s": Figure(own / 1e9, "Gbit/s", f"lasthop live; {told(runs)}")}
+    return figures | {"unshaped_live_gbit_s": Figure(own / 1e9, "Gbit/s", f"lasthop live; {precision(runs)}")}
 
 
 def gigabit() -> Figures:
@@ -181,7 +181,9 @@ def gigabit() -> Figures:
     own = statistics.median(throughput(run) for run in runs)
     tainted = sum(bool(run["tainted_by"]) for run in runs)
     return figures | {
-        "gbit_live_goodput_gbit_s": Figure(own / 1e9, "Gbit/s", f"lasthop live, slow start included; {told(runs)}"),
+        "gbit_live_goodput_gbit_s": Figure(
+            own / 1e9, "Gbit/s", f"lasthop live, slow start included; {precision(runs)}"
+        ),
         "gbit_tainted_runs": Figure(tainted, f"of {RUNS}", "lasthop live"),
     }
 
@@ -357,7 +359,7 @@ def throughput(run: Mapping[str, Any]) -> float:
     return 8 * float(run["flows"][0]["throughput_Bps"] or 0)
 
 
-def told(runs: Sequence[Mapping[str, Any]]) -> str:
+def precision(runs: Sequence[Mapping[str, Any]]) -> str:
     """Return the precision that runs report."""
     late = statistics.median(run["lateness"]["p99_ms"] for run in runs)
     most = max(run["lateness"]["max_ms"] for run in runs)
@@ -377,10 +379,10 @@ def iperf3_of(direction: Mapping[str, Any], *options: str) -> dict[str, Any]:
     output = behind(
         direction, ["sh", "-c", f'{client} -c "$LASTHOP_GATEWAY"'], f"iperf3 -s -1 -p {PORT} --logfile /dev/null"
     )
-    told = json.loads(output[output.index("{") :])
-    if "error" in told:
-        raise ValueError(f"iperf3 says: {told['error']}")
-    return dict(told)
+    report = json.loads(output[output.index("{") :])
+    if "error" in report:
+        raise ValueError(f"iperf3 says: {report['error']}")
+    return dict(report)
 
 
 def behind(direction: Mapping[str, Any], command: Sequence[str], outside: str = "") -> str:
@@ -427,7 +429,7 @@ def loaded() -> Iterator[None]:
         burner.wait()
 
 
-# What is told
+# What is reported
 
 
 def machine() -> dict[str, Any]:
@@ -443,11 +445,11 @@ def machine() -> dict[str, Any]:
     }
 
 
-def print_machine(told: Mapping[str, Any]) -> None:
+def print_machine(state: Mapping[str, Any]) -> None:
     """Print what the figures are figures of."""
-    rights = "root" if told["root"] else "not root: without the real-time class"
-    print(f"Linux {told['kernel']}, {told['processors']} x {told['processor']}, {rights}; load {told['load']:.2f}")
-    if told["load"] > IDLE:
+    rights = "root" if state["root"] else "not root: without the real-time class"
+    print(f"Linux {state['kernel']}, {state['processors']} x {state['processor']}, {rights}; load {state['load']:.2f}")
+    if state["load"] > IDLE:
         print("THIS MACHINE IS NOT IDLE: the figures are those of a busy one", file=sys.stderr)
 
 
@@ -478,8 +480,8 @@ def write(before: Mapping[str, Any], figures: Figures) -> None:
         name: {**asdict(figure), "target": str(TARGETS[name]) if name in TARGETS else None}
         for name, figure in figures.items()
     }
-    told = {"machine": before, "load_after": os.getloadavg()[0], "figures": values}
-    target.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    written = {"machine": before, "load_after": os.getloadavg()[0], "figures": values}
+    target.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n")
     print(f"\nwritten to {target.relative_to(ROOT)}")
 
 

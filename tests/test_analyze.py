@@ -34,10 +34,10 @@ def resent(result: RunResult) -> dict[tuple[int, int], dict[str, object]]:
 def test_the_sender_s_capture_alone_tells_the_cause_and_the_need_of_retransmissions(name: str, tmp_path: Path) -> None:
     run = captured(name, tmp_path)
     truth = resent(run)
-    told = resent(analyze_to_folder(run.captures["server"], tmp_path / "analyzed"))
-    assert told.keys() == truth.keys()
-    right = sum(told[key]["needless"] == truth[key]["needless"] for key in truth)
-    causes = sum(told[key]["cause"] == truth[key]["cause"] for key in truth)
+    judged = resent(analyze_to_folder(run.captures["server"], tmp_path / "analyzed"))
+    assert judged.keys() == truth.keys()
+    right = sum(judged[key]["needless"] == truth[key]["needless"] for key in truth)
+    causes = sum(judged[key]["cause"] == truth[key]["cause"] for key in truth)
     assert right >= 0.9 * len(truth)
     assert causes >= 0.9 * len(truth)
 
@@ -47,7 +47,7 @@ def test_a_capture_is_counted_as_its_run_is(tmp_path: Path) -> None:
     connection = lasthop.analyze(run.captures["server"]).connections[0]
     sender = connection["senders"][connection["bulk_sender"]]
     flow = run.summary["flows"][0]
-    for counted, told in (
+    for counted, reported in (
         ("segments_sent", "data_segments"),
         ("retransmissions", "retransmissions"),
         ("unnecessary_retransmissions", "needless"),
@@ -55,7 +55,7 @@ def test_a_capture_is_counted_as_its_run_is(tmp_path: Path) -> None:
         ("fast_retransmits", "fast_retransmits"),
         ("bytes", "acknowledged_bytes"),
     ):
-        assert sender[told] == flow[counted], counted
+        assert sender[reported] == flow[counted], counted
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="NOT TESTED: tshark, the judge, is not installed")
@@ -82,9 +82,9 @@ def test_a_capture_becomes_a_result_that_is_explained_and_drawn(lasthop: Lasthop
 def test_a_torn_capture_is_read_up_to_the_tear(lasthop: Lasthop, tmp_path: Path) -> None:
     capture = captured("delay-spike", tmp_path).captures["server"]
     (tmp_path / "torn.pcapng").write_bytes(capture.read_bytes()[:-7])
-    told = lasthop("analyze", "torn.pcapng")
-    assert told.status == 0
-    assert "torn" in told.err
+    shown = lasthop("analyze", "torn.pcapng")
+    assert shown.status == 0
+    assert "torn" in shown.err
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ LINK_TYPE, SECONDS = 20, 24
 
 
 def test_an_unknown_link_type_is_counted_and_named(lasthop: Lasthop, tmp_path: Path) -> None:
-    told = lasthop("analyze", damaged(tmp_path, LINK_TYPE, 147))
-    assert told.status == 0
-    assert "943 frames skipped: link type 147 (private use), which is not read" in told.err
+    shown = lasthop("analyze", damaged(tmp_path, LINK_TYPE, 147))
+    assert shown.status == 0
+    assert "943 frames skipped: link type 147 (private use), which is not read" in shown.err
 
 
 def test_a_clock_that_runs_back_loses_no_packet(tmp_path: Path) -> None:
@@ -123,6 +123,6 @@ def test_a_clock_that_runs_back_loses_no_packet(tmp_path: Path) -> None:
 
 
 def test_a_length_that_is_wrong_ends_the_reading_and_is_said(lasthop: Lasthop, tmp_path: Path) -> None:
-    told = lasthop("analyze", damaged(tmp_path, SECONDS + 8, 0x7FFFFFFF))
-    assert told.status in (0, 2)
-    assert "fault" in told.err or "damaged" in told.err or "torn" in told.err, told.err
+    shown = lasthop("analyze", damaged(tmp_path, SECONDS + 8, 0x7FFFFFFF))
+    assert shown.status in (0, 2)
+    assert "fault" in shown.err or "damaged" in shown.err or "torn" in shown.err, shown.err

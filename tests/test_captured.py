@@ -60,7 +60,7 @@ def report_of(path: Path, packets: Sequence[Packet]) -> dict[str, Any]:
     return dict(connection)
 
 
-def told(path: Path, packets: Sequence[Packet]) -> list[str]:
+def events_of(path: Path, packets: Sequence[Packet]) -> list[str]:
     """Return the events that `explain` reports of these packets."""
     (found,) = lasthop.explain(analyze_to_folder(written(path, packets), path / "r"))
     return [event.text for event in found.events]
@@ -72,20 +72,20 @@ def incident(connection: dict[str, Any], kind: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_a_lost_syn_is_told_with_its_frame(tmp_path: Path) -> None:
+def test_a_lost_syn_is_reported_with_its_frame(tmp_path: Path) -> None:
     again = [(wait, True, framed.tcp(True, 99, 0, SYN, b"", ENDS)) for wait in (1.0, 3.0)]
     packets = [opening()[0], *again, *opening(7.0)[1:], data(7.1, 1), ack(7.16, 1001)]
     found = incident(report_of(tmp_path, packets), "syn_again")
     assert (found["side"], found["packets"], found["frame"]) == (0, 2, 2)
     assert (found["from_s"], found["to_s"]) == (1.0, 3.0)
-    assert any("10.0.0.1:40000 sent its SYN again 2 times" in text for text in told(tmp_path, packets))
+    assert any("10.0.0.1:40000 sent its SYN again 2 times" in text for text in events_of(tmp_path, packets))
 
 
-def test_who_reset_the_connection_is_told(tmp_path: Path) -> None:
+def test_who_reset_the_connection_is_reported(tmp_path: Path) -> None:
     reset = (0.5, False, framed.tcp(False, 500, 1100, RST | ACK, b"", ENDS))
     packets = [*opening(), data(0.1, 1), ack(0.16, 1001), reset]
     assert incident(report_of(tmp_path, packets), "reset")["side"] == 1
-    assert any("10.0.0.2:80 reset the connection (frame 6)" in text for text in told(tmp_path, packets))
+    assert any("10.0.0.2:80 reset the connection (frame 6)" in text for text in events_of(tmp_path, packets))
 
 
 def test_a_closed_window_has_a_length(tmp_path: Path) -> None:
@@ -93,14 +93,14 @@ def test_a_closed_window_has_a_length(tmp_path: Path) -> None:
     found = incident(report_of(tmp_path, packets), "closed_window")
     assert found["side"] == 1
     assert found["to_s"] - found["from_s"] == pytest.approx(2.5)
-    assert any("kept its window closed for 2.50 s" in text for text in told(tmp_path, packets))
+    assert any("kept its window closed for 2.50 s" in text for text in events_of(tmp_path, packets))
 
 
 def test_idle_times_are_those_with_nothing_in_flight(tmp_path: Path) -> None:
     packets = [*opening(), data(0.1, 1), ack(0.16, 1001), data(5.16, 1001), ack(7.16, 2001)]
     found = incident(report_of(tmp_path, packets), "idle")
     assert (found["from_s"], found["to_s"], found["side"]) == (0.16, 5.16, 0)
-    assert any("idle for 5.00 s" in text for text in told(tmp_path, packets))
+    assert any("idle for 5.00 s" in text for text in events_of(tmp_path, packets))
 
 
 def test_acknowledged_data_that_the_capture_lacks_are_counted(tmp_path: Path) -> None:
@@ -108,20 +108,20 @@ def test_acknowledged_data_that_the_capture_lacks_are_counted(tmp_path: Path) ->
     connection = report_of(tmp_path, packets)
     assert incident(connection, "unseen")["bytes"] == 2000
     assert connection["senders"][0]["retransmissions"] == 0
-    assert any("that the capture lacks: 2000 bytes" in text for text in told(tmp_path, packets))
+    assert any("that the capture lacks: 2000 bytes" in text for text in events_of(tmp_path, packets))
 
 
-def test_a_fin_without_an_answer_is_told(tmp_path: Path) -> None:
+def test_a_fin_without_an_answer_is_reported(tmp_path: Path) -> None:
     fins = [(wait, True, framed.tcp(True, 1100, 500, FIN | ACK, b"", ENDS)) for wait in (0.2, 0.6, 1.4)]
     packets = [*opening(), data(0.1, 1), ack(0.16, 1001), *fins]
     assert incident(report_of(tmp_path, packets), "fin_again")["packets"] == 2
-    assert any("sent its FIN again 2 times" in text for text in told(tmp_path, packets))
+    assert any("sent its FIN again 2 times" in text for text in events_of(tmp_path, packets))
 
 
-def test_the_peer_s_retransmissions_are_told_as_well(tmp_path: Path) -> None:
+def test_the_peer_s_retransmissions_are_reported_as_well(tmp_path: Path) -> None:
     answers = [(wait, False, framed.tcp(False, 500, 5100, ACK, bytes(100), ENDS)) for wait in (0.3, 1.3)]
     packets = [*opening(), *(data(0.1, 1 + 1000 * place) for place in range(5)), ack(0.16, 5001), *answers]
-    assert any("the peer sent 1 segment again" in text for text in told(tmp_path, packets))
+    assert any("the peer sent 1 segment again" in text for text in events_of(tmp_path, packets))
 
 
 def test_a_sender_that_pauses_is_limited_by_its_application(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_marks_of_ecn_are_counted(tmp_path: Path) -> None:
 
 def test_a_capture_has_frames_in_its_words(tmp_path: Path) -> None:
     packets = [*opening(), data(0.1, 1), data(1.6, 1), ack(1.66, 1001)]
-    assert any(text.startswith("timeout of segment 1 (byte 1, frame 5)") for text in told(tmp_path, packets))
+    assert any(text.startswith("timeout of segment 1 (byte 1, frame 5)") for text in events_of(tmp_path, packets))
 
 
 def test_the_round_trips_of_pictures_are_those_that_are_counted(tmp_path: Path) -> None:
@@ -195,10 +195,10 @@ def test_a_capture_has_pictures_of_its_packets_and_names_them_for_the_others(tmp
 
 def test_each_limit_has_a_confidence_that_its_evidence_allows(tmp_path: Path) -> None:
     packets = [*opening(), data(0.1, 1), data(1.6, 1), ack(1.66, 1001), data(1.7, 1001), ack(1.76, 2001)]
-    told = report_of(tmp_path, packets)["senders"][0]["time_share_confidence"]
-    assert told["timer"] == "certain"  # nothing arrived for 1.5 s
-    assert told["handshake"] == "certain"
-    assert told["window"] == "unsure"  # a small window and few data look alike
+    confidence = report_of(tmp_path, packets)["senders"][0]["time_share_confidence"]
+    assert confidence["timer"] == "certain"  # nothing arrived for 1.5 s
+    assert confidence["handshake"] == "certain"
+    assert confidence["window"] == "unsure"  # a small window and few data look alike
 
 
 def test_explain_states_the_confidence_of_limits(tmp_path: Path, lasthop: Lasthop) -> None:

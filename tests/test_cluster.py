@@ -53,7 +53,7 @@ def waited_for(file: Path) -> str:
     raise TimeoutError("the scheduler does not come up")
 
 
-def told(result: Any) -> Any:
+def outcome(result: Any) -> Any:
     return [(result.rows, result.claims, result.runs, dict(result.failures))]
 
 
@@ -76,7 +76,7 @@ def test_a_cluster_gives_the_same_rows_and_bytes_though_a_worker_is_killed(small
 
             shared = run_study(plan, tmp_path / "shared", cluster=address, tick=tick)
     assert killed
-    assert told(shared) == told(alone)
+    assert outcome(shared) == outcome(alone)
     files = [(tmp_path / name / "study.parquet").read_bytes() for name in ("alone", "shared")]
     assert files[0] == files[1]
     stores = [sorted((tmp_path / name / STORE_FILE).read_text().splitlines()) for name in ("alone", "shared")]

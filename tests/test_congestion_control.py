@@ -36,7 +36,7 @@ def captured(folder: Path, profile: str, client: str = "") -> Mapping[str, Path]
     return lasthop.run_to_folder(lasthop.load_scenario(file), folder / "out").captures
 
 
-def told(capture: Path) -> dict[str, Any]:
+def control_of(capture: Path) -> dict[str, Any]:
     """Return the statement on the sender of a capture's one connection."""
     (connection,) = lasthop.analyze(capture).connections
     return dict(connection["senders"][connection["bulk_sender"]]["congestion_control"])
@@ -46,19 +46,19 @@ def told(capture: Path) -> dict[str, Any]:
     ("profile", "control"), [("linux-6", "cubic"), ("bic", "bic"), ("linux-6-bbr", "bbr"), ("hybla", "hybla")]
 )
 def test_a_control_is_named_by_its_window(profile: str, control: str, tmp_path: Path) -> None:
-    found = told(captured(tmp_path, profile)["server"])
+    found = control_of(captured(tmp_path, profile)["server"])
     assert found["name"] == control
     assert found["probability"] > 0.5
 
 
 def test_at_the_receiver_nothing_is_named(tmp_path: Path) -> None:
-    found = told(captured(tmp_path, "linux-6")["client"])
+    found = control_of(captured(tmp_path, "linux-6")["client"])
     assert (found["name"], found["probability"]) == (UNKNOWN, 0.0)
 
 
 def test_a_full_window_of_the_peer_hides_the_control(tmp_path: Path) -> None:
     small = ', tcp = { window = { fixed = { size = "32 KiB" } } }'
-    found = told(captured(tmp_path, "linux-6", small)["server"])
+    found = control_of(captured(tmp_path, "linux-6", small)["server"])
     assert found["name"] == UNKNOWN
     assert "window was full" in found["reason"]
 

@@ -117,7 +117,7 @@ def test_what_is_no_such_file_is_said(lasthop: Lasthop, tmp_path: Path, content:
     assert f"mine.toml: {what}" in ended.err or f"mine.toml:1: {what}" in ended.err
 
 
-def test_what_a_converted_scenario_still_has_wrong_is_told(lasthop: Lasthop, old: Path) -> None:
+def test_what_a_converted_scenario_still_has_wrong_is_reported(lasthop: Lasthop, old: Path) -> None:
     (old / "old.toml").write_text(OLD.replace("ack = {", 'window = { size = "64 kB" }, ack = {'))
     ended = lasthop("convert", ".", "--in-place")
     assert ended.status == 1

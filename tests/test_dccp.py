@@ -30,10 +30,10 @@ def test_the_story_of_a_film_has_losses_and_nothing_that_is_sent_again(lasthop: 
         assert 0 < film["loss_event_rate"] < 0.05
         assert film["packets_lost"] > 0
     assert "loss_event_rate" not in download
-    told = lasthop("explain", str(out), "--flow", "window")
-    assert "connected after" in told.out
-    assert "three later ones were acknowledged" in told.out
-    assert "retransmi" not in told.out
+    shown = lasthop("explain", str(out), "--flow", "window")
+    assert "connected after" in shown.out
+    assert "three later ones were acknowledged" in shown.out
+    assert "retransmi" not in shown.out
     drawn = lasthop("plot", str(out), "cwnd", "--flow", "rate", "--out", str(tmp_path / "rate.svg"))
     assert drawn.status == 0, drawn.err
 

@@ -47,9 +47,9 @@ def test_the_record_says_what_an_end_goes_without(
     file.write_text(SCENARIO.format(server=server, mobile=mobile))
     assert lasthop("run", str(file), "--out", str(tmp_path / "out")).status == 0
     rows = pq.read_table(tmp_path / "out" / "tcp.parquet").to_pylist()
-    told = {(row["host"], row["reason"]) for row in rows if row["event"] == "fallback"}
+    fallbacks = {(row["host"], row["reason"]) for row in rows if row["event"] == "fallback"}
     # A peer without SACK makes itself known as well, by another reason.
-    assert told - {("server", "the peer does not permit SACK: NewReno")} == {(who, why)}
+    assert fallbacks - {("server", "the peer does not permit SACK: NewReno")} == {(who, why)}
 
 
 def test_two_ends_that_poll_and_answer_need_no_fallback(lasthop: Lasthop, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_a_real_server_is_fetched_from_with_divided_and_with_delayed_acks(lastho
 
 
 @POSSIBLE
-def test_failures_are_told_with_status_1_and_what_was_wrong(lasthop: Lasthop, tmp_path: Path) -> None:
+def test_failures_are_reported_with_status_1_and_what_was_wrong(lasthop: Lasthop, tmp_path: Path) -> None:
     words = ["--against", "none", "--link", "wifi", "--quiet"]
     server = ["--outside", web_server(8492, tmp_path)]
     missing = lasthop("fetch", "http://gateway:8492/no-such-file", *words, *server)

@@ -123,9 +123,9 @@ def test_every_name_of_every_list_is_shown() -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(lasthop: Lasthop) -> None:
-    told = lasthop("show", "cubik")
-    assert told.status == 2
-    assert "cubic" in told.err
+    shown = lasthop("show", "cubik")
+    assert shown.status == 2
+    assert "cubic" in shown.err
 
 
 def test_the_shell_completes_names_of_the_library() -> None:

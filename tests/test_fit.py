@@ -114,7 +114,7 @@ def test_links_of_known_parameters_are_found_again(tmp_path: Path) -> None:
     assert not wrong
 
 
-def test_spikes_and_reordering_are_told_from_losses(tmp_path: Path) -> None:
+def test_spikes_and_reordering_are_reported_from_losses(tmp_path: Path) -> None:
     spiky = fit(files(package.run("spikes", overrides=['record.captures=["server","mobile"]']), tmp_path)).forward
     assert 4 <= len(spiky.spikes) <= 6
     assert 1.0 < sum(length for _, length in spiky.spikes) / len(spiky.spikes) < 5.0

@@ -43,18 +43,18 @@ def test_every_framing_gives_the_segments_that_tshark_finds(name: str, tmp_path:
     link_type, frame = framed.FRAMINGS[name]
     frames = [(time, frame(packet)) for time, _, packet in framed.conversation()]
     capture = framed.write(tmp_path / "some.pcap", link_type, frames)
-    told = [tuple(map(int, row)) for row in fields(capture, "frame.number", "tcp.seq_raw", "tcp.len")]
-    assert packets(capture) == told
-    assert len(told) == len(frames)
+    dissected = [tuple(map(int, row)) for row in fields(capture, "frame.number", "tcp.seq_raw", "tcp.len")]
+    assert packets(capture) == dissected
+    assert len(dissected) == len(frames)
 
 
 @tshark
 def test_version_6_inside_version_4_is_found(tmp_path: Path) -> None:
     frames = [(time, framed.outer(packet, 41)) for time, _, packet in framed.conversation_6()]
     capture = framed.write(tmp_path / "6in4.pcap", framed.ETHERNET, frames)
-    told = [tuple(map(int, row)) for row in fields(capture, "frame.number", "tcp.seq_raw", "tcp.len")]
-    assert packets(capture) == told
-    assert len(told) == len(frames)
+    dissected = [tuple(map(int, row)) for row in fields(capture, "frame.number", "tcp.seq_raw", "tcp.len")]
+    assert packets(capture) == dissected
+    assert len(dissected) == len(frames)
 
 
 @tshark
@@ -65,8 +65,8 @@ def test_fragments_are_put_together_as_tshark_does(tmp_path: Path) -> None:
         for place, part in enumerate(framed.fragments(packet))
     ]
     capture = framed.write(tmp_path / "fragments.pcap", framed.ETHERNET, frames)
-    told = [tuple(map(int, row)) for row in fields(capture, "frame.number", "tcp.seq_raw", "tcp.len")]
-    assert packets(capture) == told
+    dissected = [tuple(map(int, row)) for row in fields(capture, "frame.number", "tcp.seq_raw", "tcp.len")]
+    assert packets(capture) == dissected
 
 
 @pytest.mark.parametrize("snap", [54, 60, 96, 200])
@@ -86,10 +86,10 @@ def conversation(path: Path) -> Path:
 def test_what_a_frame_holds_instead_of_ip_is_named(lasthop: Lasthop, tmp_path: Path) -> None:
     others = [(0.0, framed.ethernet(0x0806, bytes(28))), (0.1, framed.ethernet(0x88CC, bytes(28)))]
     capture = framed.write(tmp_path / "others.pcap", framed.ETHERNET, [*others, (0.2, framed.ethernet(0x9999, b""))])
-    told = lasthop("analyze", capture)
-    assert told.status == 0
+    shown = lasthop("analyze", capture)
+    assert shown.status == 0
     for words in ("1 frames skipped: ARP", "1 frames skipped: LLDP", "1 frames skipped: EtherType 0x9999"):
-        assert words in told.err
+        assert words in shown.err
 
 
 def test_gzip_and_zstandard_are_read(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_gzip_and_zstandard_are_read(tmp_path: Path) -> None:
         assert lasthop.analyze(f"{capture}.zst").connections == found.connections
 
 
-def test_standard_input_is_told_as_it_comes(tmp_path: Path) -> None:
+def test_standard_input_is_reported_as_it_comes(tmp_path: Path) -> None:
     content = conversation(tmp_path / "some.pcap").read_bytes()
     command = [sys.executable, "-m", "lasthop", "analyze", "-"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
@@ -178,6 +178,6 @@ def test_an_annotated_capture_is_not_overwritten(lasthop: Lasthop, tmp_path: Pat
 
 
 def test_the_worst_connections_come_first(lasthop: Lasthop, tmp_path: Path) -> None:
-    told = lasthop("analyze", conversation(tmp_path / "some.pcap"), "--worst", "1", "--by", "time-lost")
-    assert told.status == 0
-    assert "10.0.0.2:80" in told.out
+    shown = lasthop("analyze", conversation(tmp_path / "some.pcap"), "--worst", "1", "--by", "time-lost")
+    assert shown.status == 0
+    assert "10.0.0.2:80" in shown.out

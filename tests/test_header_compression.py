@@ -31,8 +31,8 @@ def test_without_compression_there_are_no_such_columns(tmp_path: Path) -> None:
 
 
 def test_the_story_tells_since_which_packet_a_decompressor_is_out_of_step(tmp_path: Path) -> None:
-    (told,) = explain(lasthop.run_to_folder(lasthop.load_scenario("header-compression"), tmp_path / "run"))
-    assert any("discarded: decompressor out of step since packet #" in event.text for event in told.events)
+    (explained,) = explain(lasthop.run_to_folder(lasthop.load_scenario("header-compression"), tmp_path / "run"))
+    assert any("discarded: decompressor out of step since packet #" in event.text for event in explained.events)
 
 
 @pytest.mark.parametrize(

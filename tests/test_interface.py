@@ -52,9 +52,9 @@ def test_connections_of_an_interface_are_analyzed_until_ctrl_c(options: list[str
     transfer()
     time.sleep(0.5)
     subprocess.run(["kill", f"-{signal.SIGINT.value}", "--", f"-{running.pid}"], check=True)
-    told, _ = running.communicate(timeout=60)
+    output, _ = running.communicate(timeout=60)
     assert running.returncode == 0
-    assert '"unique_bytes": 50000' in told or '"unique_bytes":50000' in told
+    assert '"unique_bytes": 50000' in output or '"unique_bytes":50000' in output
 
 
 def test_an_interface_that_is_not_there_is_named(lasthop: Lasthop) -> None:

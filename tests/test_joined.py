@@ -191,9 +191,9 @@ def test_the_command_joins_two_files(lasthop: Lasthop, tmp_path: Path) -> None:
     from lasthop import run
 
     server, mobile = captures(run(parse_scenario(scenario(5))), tmp_path)
-    told = lasthop("analyze", server, mobile)
-    assert told.status == 0
-    assert "Both ends joined" in told.out
+    shown = lasthop("analyze", server, mobile)
+    assert shown.status == 0
+    assert "Both ends joined" in shown.out
     (joined,) = lasthop("analyze", server, mobile, "--json").json["joined"]
     assert joined["forward"]["lost"] == len(joined["forward"]["losses"]) > 0
     assert "joined" not in lasthop("analyze", server, "--json").json

@@ -218,12 +218,12 @@ def test_the_scenario_of_the_library_runs_and_is_held_against_virtual_time(lasth
 
 @POSSIBLE
 def test_what_a_command_writes_is_shown_and_kept(lasthop: Lasthop, tmp_path: Path) -> None:
-    live = lasthop("live", "quickstart", "--out", "r", "--", "sh", "-c", "echo told; echo warned >&2")
+    live = lasthop("live", "quickstart", "--out", "r", "--", "sh", "-c", "echo printed; echo warned >&2")
     assert live.status == 0, live.err
-    assert "told" in live.out.split()
+    assert "printed" in live.out.split()
     assert "warned" in live.err
     kept = (tmp_path / "r" / "output-command.txt").read_text()
-    assert sorted(kept.split()) == ["told", "warned"]
+    assert sorted(kept.split()) == ["printed", "warned"]
     files = json.loads((tmp_path / "r" / "run.json").read_text())["files"]
     assert "output-command.txt" in json.dumps(files)
 

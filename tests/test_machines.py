@@ -193,7 +193,7 @@ def test_what_a_tunnel_loses_is_counted_and_taints_the_run(machines: Machines) -
     assert machine["tainted"]
 
 
-def test_datagrams_that_do_not_come_through_are_told(machines: Machines) -> None:
+def test_datagrams_that_do_not_come_through_are_reported(machines: Machines) -> None:
     at = machines.at("b", "&udp=192.0.2.99")
     ran = machines.lasthop("live", "quickstart", "--set", f'hosts.server.at="{at}"')
     assert ran.returncode == 1
@@ -201,7 +201,7 @@ def test_datagrams_that_do_not_come_through_are_told(machines: Machines) -> None
     assert "does a firewall drop UDP?" in ran.stderr
 
 
-def test_what_a_machine_lacks_is_told_with_its_name_and_the_remedy(machines: Machines) -> None:
+def test_what_a_machine_lacks_is_reported_with_its_name_and_the_remedy(machines: Machines) -> None:
     no_tun = 'unshare --mount sh -c \'mount -t tmpfs none /dev/net; exec "$0" "$@"\''
     wrapper = machines.folder / "without-tun"
     wrapper.write_text(f'#!/bin/sh\nexec {no_tun} {LASTHOP} "$@"\n')
@@ -292,14 +292,14 @@ def test_another_version_is_refused_with_both_named(machines: Machines, tmp_path
     assert "install the same version on both" in ran.stderr
 
 
-def test_a_machine_that_ssh_does_not_reach_is_told_in_its_words(machines: Machines) -> None:
+def test_a_machine_that_ssh_does_not_reach_is_reported_in_its_words(machines: Machines) -> None:
     ran = machines.lasthop("live", "quickstart", "--set", 'hosts.server.at="ssh://192.0.2.2:9"')
     assert ran.returncode == 1
     assert "ssh://192.0.2.2:9: ssh has no connection: " in ran.stderr
     assert "Connection refused" in ran.stderr
 
 
-def test_a_machine_without_lasthop_is_told_with_the_remedy(machines: Machines) -> None:
+def test_a_machine_without_lasthop_is_reported_with_the_remedy(machines: Machines) -> None:
     ran = machines.lasthop("live", "quickstart", "--set", 'hosts.server.at="ssh://b?lasthop=no-such-lasthop"')
     assert ran.returncode == 1
     assert "ssh://b?lasthop=no-such-lasthop: lasthop was not found: " in ran.stderr

@@ -82,10 +82,10 @@ def test_a_mutated_answer_of_a_server_is_an_answer_or_an_error(tmp_path: Path) -
             theirs.sendall(answer)
             theirs.shutdown(socket.SHUT_WR)
             converse(ours.detach(), target, LIMITS, tmp_path)
-        told = json.loads((tmp_path / "answer.json").read_text())
-        assert ("sha256" in told) != ("error" in told), (number, answer, told)
-        if "sha256" in told:
-            assert told["bytes"] == (tmp_path / "body").stat().st_size <= LIMITS.size, (number, answer)
+        reported = json.loads((tmp_path / "answer.json").read_text())
+        assert ("sha256" in reported) != ("error" in reported), (number, answer, reported)
+        if "sha256" in reported:
+            assert reported["bytes"] == (tmp_path / "body").stat().st_size <= LIMITS.size, (number, answer)
 
 
 def all_of(stream: socket.socket) -> bytes:
@@ -214,14 +214,14 @@ def test_a_mutated_result_is_read_or_said_to_be_damaged(
         shutil.copytree(result, folder)
         what = change(folder, draw)
         reader = draw.choice(list(READERS))
-        told = ""
+        message = ""
         try:
             READERS[reader](folder)
         except LasthopError as error:
-            told = plain(str(error))
+            message = plain(str(error))
         except Exception as error:
             raise AssertionError(f"{number}: {reader} of a result with another {what}") from error
-        assert "\x1b" not in told
+        assert "\x1b" not in message
         shutil.rmtree(folder)
 
 

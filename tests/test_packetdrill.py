@@ -72,10 +72,10 @@ def test_a_script_that_cannot_be_run_stops_no_other(tmp_path: Path) -> None:
     assert "1 of 4 passed, 3 could not be run" in done.stdout
     assert all(path.name in done.stderr for path in refused)
     as_json = run(*refused, SCRIPTS / "fails" / "an_assertion.pkt", "--profile", "sack-6675", "--json")
-    told = json.loads(as_json.stdout)
+    report = json.loads(as_json.stdout)
     assert as_json.returncode == 2
-    assert [one["line"] for one in told["refused"]] == [3, None, None]
-    assert [one["passed"] for one in told["scripts"]] == [False]
+    assert [one["line"] for one in report["refused"]] == [3, None, None]
+    assert [one["passed"] for one in report["scripts"]] == [False]
 
 
 def test_a_profile_that_is_not_there_and_a_file_that_is_not_there_are_refused() -> None:
@@ -95,9 +95,9 @@ def test_settings_of_the_machine_are_said_and_those_of_tcp_without_a_key_are_ref
 
 def test_linux_6_does_as_linux_does() -> None:
     done = run(SCRIPTS / "linux", "--profile", "linux-6", "--json")
-    told = json.loads(done.stdout)
-    assert done.returncode == 0, told
-    assert len(told["scripts"]) == len(list((SCRIPTS / "linux").iterdir()))
+    report = json.loads(done.stdout)
+    assert done.returncode == 0, report
+    assert len(report["scripts"]) == len(list((SCRIPTS / "linux").iterdir()))
 
 
 def test_the_scripts_of_folders_are_run_and_counted_by_folder() -> None:

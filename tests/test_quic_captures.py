@@ -155,15 +155,17 @@ def test_events_of_tcp_are_none_of_quic(lasthop: Lasthop, opened: RunResult) -> 
 
 
 def test_the_story_tells_handshake_losses_address_and_end(opened: RunResult) -> None:
-    (told,) = explain(opened)
-    kinds = [event.kind for event in told.events]
+    (explained,) = explain(opened)
+    kinds = [event.kind for event in explained.events]
     assert {"opening", "loss", "migration", "closed"} <= set(kinds)
     assert kinds.index("opening") < kinds.index("loss") < kinds.index("closed")
-    texts = [event.text for event in told.events]
+    texts = [event.text for event in explained.events]
     assert any("declared lost by the packet threshold" in text for text in texts)
     assert any("closed by the client: application code 0x7 (done)" in text for text in texts)
-    assert any("with server.example" in fact for fact in told.facts)
-    assert sum(share.seconds for share in told.time_shares) == pytest.approx(told.end - told.start, rel=0.05)
+    assert any("with server.example" in fact for fact in explained.facts)
+    assert sum(share.seconds for share in explained.time_shares) == pytest.approx(
+        explained.end - explained.start, rel=0.05
+    )
 
 
 def test_pictures_export_and_page_have_the_connection(lasthop: Lasthop, opened: RunResult, tmp_path: Path) -> None:
@@ -179,7 +181,7 @@ def test_pictures_export_and_page_have_the_connection(lasthop: Lasthop, opened: 
     assert (tmp_path / "tables" / "segments.csv").is_file()
 
 
-def test_a_capture_without_keys_is_told_and_not_drawn(lasthop: Lasthop) -> None:
+def test_a_capture_without_keys_is_reported_and_not_drawn(lasthop: Lasthop) -> None:
     assert lasthop("analyze", str(CAPTURES / "aes-128-migration.pcap"), "--out", "r").status == 0
     told = lasthop("explain", "r")
     assert told.status == 0

@@ -131,10 +131,10 @@ def test_two_runs_stand_side_by_side_and_can_be_chosen(lasthop: Lasthop, results
 def test_a_page_tells_the_story_and_the_causes(lasthop: Lasthop, results: list[Path]) -> None:
     report(lasthop, results[0])
     document = in_chromium(results[0] / "report.html")
-    (told,) = lasthop("explain", results[0], "--json").json[str(results[0])]
-    for event in told["events"]:
+    (explained,) = lasthop("explain", results[0], "--json").json[str(results[0])]
+    for event in explained["events"]:
         assert event["text"] in document
-    for share in told["time_shares"]:
+    for share in explained["time_shares"]:
         assert share["words"] in document
     found = re.search(r'id="index">(.*?)</script>', document, re.DOTALL)
     assert found is not None

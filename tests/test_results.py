@@ -217,7 +217,7 @@ def test_a_result_of_a_newer_format_is_refused_by_name(tmp_path: Path) -> None:
         open_run(tmp_path / "r")
 
 
-def test_a_full_disk_is_told_with_the_file(lasthop: Lasthop, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_file(lasthop: Lasthop, tmp_path: Path) -> None:
     (tmp_path / "full.csv").symlink_to("/dev/full")
     ended = lasthop("trace", "rate-schedule", "lasthop.down", "--out", "full.csv")
     assert ended.status == 1

@@ -172,16 +172,16 @@ def test_of_many_links_a_table_for_people_tells_those_that_lost_something(lastho
 
 def test_of_a_crowd_a_table_for_people_tells_no_more_than_people_read(lasthop: Lasthop) -> None:
     crowd = ["--set", "hosts.user.count=70", "--set", "flows.download.until='2 s'", "--set", "measure={}"]
-    told = lasthop("run", "hosts-alike", *crowd).out
-    assert "download-60 " in told
-    assert "download-61 " not in told
-    assert "10 more flows; --json has them" in told
+    shown = lasthop("run", "hosts-alike", *crowd).out
+    assert "download-60 " in shown
+    assert "download-61 " not in shown
+    assert "10 more flows; --json has them" in shown
     assert len(lasthop("run", "hosts-alike", *crowd, "--json").json["flows"]) == 70
 
 
 def test_a_table_for_people_tells_every_way_in_which_packets_were_lost(lasthop: Lasthop) -> None:
     dropper = ["--set", "links.lasthop.down.dropper.probability=0.1"]
-    head, down, _ = _links_told(lasthop("run", "datagrams", *dropper).out)
+    head, down, _ = _lines_of_links(lasthop("run", "datagrams", *dropper).out)
     assert head.split("  ")[-2:] == ["dropper drops", "still inside"]
     came, went, *lost = map(int, re.findall(r"\d+", down))
     assert came == went + sum(lost[:2]) + sum(lost[3:])
@@ -191,7 +191,7 @@ def test_a_table_for_people_tells_every_way_in_which_packets_were_lost(lasthop: 
     assert "oversize drops" in lasthop("run", "datagrams", *mtu).out
 
 
-def _links_told(shown: str) -> list[str]:
+def _lines_of_links(shown: str) -> list[str]:
     """The lines of the table of links."""
     return shown.partition("\nlink ")[2].partition("\n\n")[0].splitlines()
 
@@ -200,9 +200,9 @@ def test_a_table_for_people_says_what_never_began(lasthop: Lasthop) -> None:
     late = ["--set", 'flows.download.start="10 s"', "--set", 'stop="5 s"']
     assert "No data sent before the run stopped: download\n" in lasthop("run", "quickstart", *late).out
     windows = ["--set", 'measure.warm_up="500 s"', "--set", 'measure.windows.first=["0 s", "1 s"]']
-    told = lasthop("run", "quickstart", *windows).out
-    assert "Window first, 0 s to 1 s:" in told
-    assert "Windows that had not opened when the run stopped: steady\n" in told
+    shown = lasthop("run", "quickstart", *windows).out
+    assert "Window first, 0 s to 1 s:" in shown
+    assert "Windows that had not opened when the run stopped: steady\n" in shown
 
 
 def test_a_wrong_override_is_an_input_error_in_python_too(base: Path) -> None:

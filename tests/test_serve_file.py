@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @POSSIBLE
-def test_a_real_client_gets_the_file_and_each_connection_is_told_of(lasthop: Lasthop, file: Path) -> None:
+def test_a_real_client_gets_the_file_and_each_connection_is_reported_of(lasthop: Lasthop, file: Path) -> None:
     out = file.parent / "out"
     got = lasthop("serve-file", file, "--port", "8511", "--link", "bluetooth-2006", "--against", "newreno", "--json",
                   "--out", out, "--", *client(2))  # fmt: skip

@@ -29,7 +29,7 @@ def only_flow(summary: Any) -> Any:
 
 
 @pytest.mark.parametrize("stacks", [("smoltcp", "lasthop"), ("lasthop", "smoltcp"), ("quinn", "quinn")])
-def test_a_transfer_over_other_stacks_is_told_as_one_of_our_own(lasthop: Lasthop, stacks: tuple[str, str]) -> None:
+def test_a_transfer_over_other_stacks_is_reported_as_one_of_our_own(lasthop: Lasthop, stacks: tuple[str, str]) -> None:
     ours = lasthop("run", "quickstart", "--json").json
     theirs = lasthop("run", "quickstart", *of(*stacks), "--json").json
     assert theirs.keys() == ours.keys()
@@ -106,8 +106,8 @@ def test_a_phone_that_migrates_keeps_its_download_and_its_story_tells_it(lasthop
     assert lasthop("run", "quic-migration", "--out", str(out)).status == 0
     flow = only_flow(library.open_run(out).summary)
     assert (flow["completed"], flow["connections"]) == (True, 1)
-    told = lasthop("explain", str(out))
-    assert "the peer continues from another address" in told.out, told.err
+    shown = lasthop("explain", str(out))
+    assert "the peer continues from another address" in shown.out, shown.err
     lost = lasthop("run", "quic-migration", "--set", "hosts.phone.migrate.at=59 s", "--json")
     assert not only_flow(lost.json)["completed"]
 

@@ -284,7 +284,7 @@ def seeds_after(numerator: list[float], denominator: list[float]) -> dict[str, i
     return None if wider is None else {name: len(case.seeds) for name, case in wider.cases.items()}
 
 
-def test_what_is_told_closely_enough_is_the_quotient_itself() -> None:
+def test_what_is_reported_closely_enough_is_the_quotient_itself() -> None:
     steady, rising, falling = (
         [100.0] * 6,
         [96.0, 97.0, 99.0, 101.0, 103.0, 104.0],

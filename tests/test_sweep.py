@@ -47,7 +47,7 @@ def test_deterministic_runs_are_called_so_and_have_no_interval() -> None:
     assert found.cases[0].measures["elapsed_s"].mean_ci95 is None
 
 
-def test_deterministic_runs_are_told_as_such(lasthop: Lasthop) -> None:
+def test_deterministic_runs_are_reported_as_such(lasthop: Lasthop) -> None:
     assert "deterministic" in lasthop("run", "quickstart", "--replications", "3").out
     assert "deterministic" in lasthop("run", "quickstart", "--replications", "3", "--sweep", f"{LIMIT}=7 packets").out
     loses = "links.lasthop.down.errors={ probability = 0.05, effect = 'drop' }"
@@ -89,9 +89,9 @@ def test_what_cannot_be_swept_is_refused_before_anything_runs(
 
 def test_the_grid_is_kept_as_json_parquet_and_a_picture(lasthop: Lasthop, tmp_path: Path) -> None:
     grid = ["--sweep", f"{LIMIT}=7 packets,20 packets", "--replications", "2", "--out", "grid"]
-    told = lasthop("run", "quickstart", *grid)
-    assert told.status == 0
-    assert "7 packets" in told.out
+    shown = lasthop("run", "quickstart", *grid)
+    assert shown.status == 0
+    assert "7 packets" in shown.out
     rows = pq.read_table(tmp_path / "grid" / "sweep.parquet").to_pylist()
     assert [(row[LIMIT], row["seed"]) for row in rows] == [
         ("7 packets", 1),

@@ -85,7 +85,7 @@ def test_an_axis_that_no_case_reads_is_refused_before_anything_runs(lasthop: Las
     assert read.status == 0, read.err
 
 
-def test_a_key_of_a_file_that_no_run_reads_is_told_with_its_line(lasthop: Lasthop, tmp_path: Path) -> None:
+def test_a_key_of_a_file_that_no_run_reads_is_reported_with_its_line(lasthop: Lasthop, tmp_path: Path) -> None:
     scenario = tmp_path / "bare.toml"
     scenario.write_text(BARE + 'live = { congestion = "cubic" }\nmeasure = { sample = "1 s" }\n')
     shown = lasthop("run", str(scenario))
@@ -94,7 +94,7 @@ def test_a_key_of_a_file_that_no_run_reads_is_told_with_its_line(lasthop: Lastho
     assert "live" not in shown.err
 
 
-def test_a_profile_beside_a_stack_of_others_is_told(lasthop: Lasthop, tmp_path: Path) -> None:
+def test_a_profile_beside_a_stack_of_others_is_reported(lasthop: Lasthop, tmp_path: Path) -> None:
     scenario = tmp_path / "bare.toml"
     scenario.write_text(BARE.replace('a = { profile = "linux-6" }', 'a = { profile = "linux-6", stack = "smoltcp" }'))
     shown = lasthop("run", str(scenario))

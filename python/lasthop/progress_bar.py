@@ -13,17 +13,17 @@ Tick = Callable[[int, int], None]
 
 
 @contextmanager
-def telling(tick: Tick | None, *, progress: bool, words: str = "runs") -> Iterator[Tick]:
+def reporting(tick: Tick | None, *, progress: bool, words: str = "runs") -> Iterator[Tick]:
     """Yield the function to call after each run: the caller's; with `progress`, a function that also moves a bar."""
-    told = tick or (lambda _done, _all: None)
+    own = tick or (lambda _done, _all: None)
     if not progress:
-        yield told
+        yield own
         return
     with _in_notebook(words) if _is_notebook() else _in_terminal(words) as move:
 
         def both(done: int, of: int) -> None:
             move(done, of)
-            told(done, of)
+            own(done, of)
 
         yield both
 

@@ -102,24 +102,24 @@ def startup_ends_at_the_plateau(evidence: Evidence) -> Verdict:
     # The queue lengthens round trips meanwhile, to twice the first at the end.
     rounds = (startup.begin + startup.length - reached["time_ns"] / NS) / (startup.rows[-1]["srtt_ns"] / NS)
     near = abs(startup.bandwidth - expected) <= MARGIN * expected
-    told = f"{_mbps(startup.bandwidth)}, {rounds:.1f} round trips after the plateau began, then {following.state}"
-    return Verdict(near and rounds <= 6 and following.state == "drain", told)
+    figures = f"{_mbps(startup.bandwidth)}, {rounds:.1f} round trips after the plateau began, then {following.state}"
+    return Verdict(near and rounds <= 6 and following.state == "drain", figures)
 
 
 def startup_ends_on_loss(evidence: Evidence) -> Verdict:
     """Case A.2."""
     startup, following = _spans(evidence)[:2]
-    told = f"after {startup.length:.2f} s with {startup.retransmissions} segments sent again, then {following.state}"
-    return Verdict(startup.retransmissions > 0 and following.state == "drain", told)
+    figures = f"after {startup.length:.2f} s with {startup.retransmissions} segments sent again, then {following.state}"
+    return Verdict(startup.retransmissions > 0 and following.state == "drain", figures)
 
 
 def drain_ends_by_flight(evidence: Evidence) -> Verdict:
     """Case A.3."""
     ((drain, following),) = list(_after(_spans(evidence), "drain"))
     bdp, left = drain.bandwidth * ROUND_TRIP_S, drain.rows[-1]["flight"]
-    told = f"gain {drain.gain:.2f}; {left / MSS:.0f} segments in flight, BDP {bdp / MSS:.1f}, then {following.state}"
+    figures = f"gain {drain.gain:.2f}; {left / MSS:.0f} segments in flight, BDP {bdp / MSS:.1f}, then {following.state}"
     holds = abs(drain.gain - 0.5) < 0.01 and left <= bdp + 3 * MSS and following.state.startswith("probe_bw")
-    return Verdict(holds, told)
+    return Verdict(holds, figures)
 
 
 def drain_ends_by_time(evidence: Evidence) -> Verdict:
@@ -127,9 +127,9 @@ def drain_ends_by_time(evidence: Evidence) -> Verdict:
     ((drain, following),) = list(_after(_spans(evidence), "drain"))
     bdp, left = drain.bandwidth * ROUND_TRIP_S, drain.rows[-1]["flight"]
     rounds = drain.length / (drain.rows[-1]["srtt_ns"] / NS)
-    told = f"{rounds:.1f} smoothed round trips; {left / MSS:.0f} segments in flight for a BDP of {bdp / MSS:.1f}"
+    figures = f"{rounds:.1f} smoothed round trips; {left / MSS:.0f} segments in flight for a BDP of {bdp / MSS:.1f}"
     holds = rounds >= 2.5 and left > bdp + 3 * MSS and following.state.startswith("probe_bw")
-    return Verdict(holds, f"{told}, then {following.state}")
+    return Verdict(holds, f"{figures}, then {following.state}")
 
 
 def up_ends_at_the_plateau(evidence: Evidence) -> Verdict:
@@ -139,8 +139,10 @@ def up_ends_at_the_plateau(evidence: Evidence) -> Verdict:
     holds = bool(probes) and all(
         up.retransmissions == 0 and following.state == "probe_bw_down" for up, following in probes
     )
-    told = f"{len(probes)} probes without a loss, of {min(rounds):.1f} to {max(rounds):.1f} round trips of an idle path"
-    return Verdict(holds and min(rounds) >= 3, told)
+    figures = (
+        f"{len(probes)} probes without a loss, of {min(rounds):.1f} to {max(rounds):.1f} round trips of an idle path"
+    )
+    return Verdict(holds and min(rounds) >= 3, figures)
 
 
 def up_ends_on_loss(evidence: Evidence) -> Verdict:
@@ -158,25 +160,25 @@ def down_ends_by_flight(evidence: Evidence) -> Verdict:
     most = max(down.rows[-1]["flight"] for down, _ in downs)
     gains = [down.gain for down, _ in downs]
     cruises = all(following.state == "probe_bw_cruise" for _, following in downs)
-    told = f"{len(downs)} times, gain {min(gains):.2f} to {max(gains):.2f}; at most {most / MSS:.0f} segments"
+    figures = f"{len(downs)} times, gain {min(gains):.2f} to {max(gains):.2f}; at most {most / MSS:.0f} segments"
     holds = cruises and all(abs(gain - 0.9) < 0.01 for gain in gains) and most <= bdp + 3 * MSS
-    return Verdict(holds, f"{told} in flight at the end, BDP {bdp / MSS:.1f}")
+    return Verdict(holds, f"{figures} in flight at the end, BDP {bdp / MSS:.1f}")
 
 
 def down_ends_by_time(evidence: Evidence) -> Verdict:
     """Case A.8: the first PROBE_DOWN, after a DRAIN that did not drain."""
     down, following = next(_after(_spans(evidence), "probe_bw_down"))
-    told = f"after {down.length:.2f} s, then {following.state}"
-    return Verdict(1.9 <= down.length <= 3.2 and following.state == "probe_bw_refill", told)
+    figures = f"after {down.length:.2f} s, then {following.state}"
+    return Verdict(1.9 <= down.length <= 3.2 and following.state == "probe_bw_refill", figures)
 
 
 def probe_rtt_halves_the_window(evidence: Evidence) -> Verdict:
     """Case A.9."""
     probe, following = next(_after(_spans(evidence), "probe_rtt"))
     bdp, window = probe.bandwidth * ROUND_TRIP_S, probe.rows[-1]["cwnd"]
-    told = f"at {probe.begin:.2f} s, {1e3 * probe.length:.0f} ms, {window / bdp:.2f} BDP, then {following.state}"
+    figures = f"at {probe.begin:.2f} s, {1e3 * probe.length:.0f} ms, {window / bdp:.2f} BDP, then {following.state}"
     holds = 5 <= probe.begin <= 5.5 and probe.length >= 0.2 and abs(window / bdp - 0.5) < 0.05
-    return Verdict(holds and following.state.startswith("probe_bw"), told)
+    return Verdict(holds and following.state.startswith("probe_bw"), figures)
 
 
 def idle_time_counts_as_a_probe(evidence: Evidence) -> Verdict:
@@ -191,8 +193,8 @@ def startup_finds_the_bandwidth(evidence: Evidence) -> Verdict:
     """Case A.11. Clusters make samples larger than the link's rate, which BBR bounds by the rate of sending."""
     startup, *_ = _spans(evidence)
     expected = _payload(10e6)
-    told = f"{_mbps(startup.bandwidth)} after {startup.length:.2f} s, for {_mbps(expected)}"
-    return Verdict(startup.bandwidth >= (1 - MARGIN) * expected, told)
+    figures = f"{_mbps(startup.bandwidth)} after {startup.length:.2f} s, for {_mbps(expected)}"
+    return Verdict(startup.bandwidth >= (1 - MARGIN) * expected, figures)
 
 
 def aggregation_keeps_the_link_busy(evidence: Evidence) -> Verdict:
@@ -202,8 +204,8 @@ def aggregation_keeps_the_link_busy(evidence: Evidence) -> Verdict:
     bdp = _payload(10e6) * ROUND_TRIP_S
     acked = sum(cruise.rows[-1]["seq"] - cruise.rows[0]["seq"] for cruise in cruises)
     rate = acked / sum(cruise.length for cruise in cruises)
-    told = f"windows of {min(windows) / bdp:.1f} to {max(windows) / bdp:.1f} BDP, {_mbps(rate)}"
-    return Verdict(min(windows) > 2 * bdp and rate >= 0.97 * _payload(10e6), told)
+    figures = f"windows of {min(windows) / bdp:.1f} to {max(windows) / bdp:.1f} BDP, {_mbps(rate)}"
+    return Verdict(min(windows) > 2 * bdp and rate >= 0.97 * _payload(10e6), figures)
 
 
 def four_segments_are_the_least(evidence: Evidence) -> Verdict:
@@ -211,11 +213,11 @@ def four_segments_are_the_least(evidence: Evidence) -> Verdict:
     spans = _spans(evidence)
     least = min(row["cwnd"] for row in _all(spans))
     cruises = [span for span in spans if span.state == "probe_bw_cruise"]
-    told = f"at least {least / MSS:.1f} segments; PROBE_BW is reached"
+    figures = f"at least {least / MSS:.1f} segments; PROBE_BW is reached"
     if not cruises:
         return Verdict(False, f"at least {least / MSS:.1f} segments; PROBE_BW is not reached")
     paced = max(abs(cruise.gain - 1) for cruise in cruises)
-    return Verdict(least >= 4 * MSS and paced < 0.05, f"{told} after {cruises[0].begin:.0f} s")
+    return Verdict(least >= 4 * MSS and paced < 0.05, f"{figures} after {cruises[0].begin:.0f} s")
 
 
 def ten_fold_rate_is_found(evidence: Evidence) -> Verdict:
@@ -246,8 +248,8 @@ def policer_is_obeyed(evidence: Evidence) -> Verdict:
     acked = late[-1]["seq"] - late[0]["seq"]
     seconds = (late[-1]["time_ns"] - late[0]["time_ns"]) / NS
     share, rate = again * MSS / acked, acked / seconds
-    told = f"{100 * share:.1f} % sent again, {_mbps(rate)} of {_mbps(_payload(10e6))}"
-    return Verdict(share <= 0.05 and rate >= 0.9 * _payload(10e6), told)
+    figures = f"{100 * share:.1f} % sent again, {_mbps(rate)} of {_mbps(_payload(10e6))}"
+    return Verdict(share <= 0.05 and rate >= 0.9 * _payload(10e6), figures)
 
 
 def spurious_loss_is_undone(evidence: Evidence) -> Verdict:
@@ -256,9 +258,9 @@ def spurious_loss_is_undone(evidence: Evidence) -> Verdict:
     (flow,) = run.summary["flows"]
     startup, following = _spans(evidence)[:2]
     expected = _payload(10e6)
-    told = f"{flow['unnecessary_retransmissions']} needless segments; STARTUP ends at {_mbps(startup.bandwidth)}"
+    figures = f"{flow['unnecessary_retransmissions']} needless segments; STARTUP ends at {_mbps(startup.bandwidth)}"
     holds = flow["unnecessary_retransmissions"] > 0 and abs(startup.bandwidth - expected) <= MARGIN * expected
-    return Verdict(holds and following.state == "drain", f"{told}, then {following.state}")
+    return Verdict(holds and following.state == "drain", f"{figures}, then {following.state}")
 
 
 def probe_rtt_leads_back_to_startup(evidence: Evidence) -> Verdict:
@@ -273,8 +275,8 @@ def loss_ends_up(evidence: Evidence) -> Verdict:
     lossy = [(up, following) for up, following in probes if up.retransmissions]
     down = sum(following.state == "probe_bw_down" for _, following in lossy)
     bounded = all(following.rows[0]["cwnd"] <= max(row["cwnd"] for row in up.rows) for up, following in lossy)
-    told = f"{len(lossy)} of {len(probes)} probes lose, and {down} of them end in PROBE_DOWN"
-    return Verdict(bool(lossy) and down == len(lossy) and bounded, told)
+    figures = f"{len(lossy)} of {len(probes)} probes lose, and {down} of them end in PROBE_DOWN"
+    return Verdict(bool(lossy) and down == len(lossy) and bounded, figures)
 
 
 def limited_samples_lower_nothing(evidence: Evidence) -> Verdict:
@@ -282,8 +284,8 @@ def limited_samples_lower_nothing(evidence: Evidence) -> Verdict:
     spans = [span for span in _spans(evidence) if span.state != "startup"]
     least = min(row["bandwidth_Bps"] for row in _all(spans))
     refills = sum(span.state == "probe_bw_refill" for span in spans)
-    told = f"{refills} PROBE_REFILL; the bandwidth is at least {_mbps(least)}"
-    return Verdict(refills > 3 and least >= (1 - MARGIN) * _payload(10e6), told)
+    figures = f"{refills} PROBE_REFILL; the bandwidth is at least {_mbps(least)}"
+    return Verdict(refills > 3 and least >= (1 - MARGIN) * _payload(10e6), figures)
 
 
 def _all(spans: list[Span]) -> list[Row]:

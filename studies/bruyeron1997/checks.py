@@ -177,10 +177,10 @@ Story = Callable[[Burst, Sent, Heard], dict[str, float] | None]
 def _after_bursts(run: Run, story: Story, quiet_s: float) -> dict[str, float]:
     """Return the median time of each step of the story over the run's bursts after which it went so."""
     sent, heard = _sent(run), _heard(run)
-    told = [steps for burst in _bursts(run, quiet_s) if (steps := story(burst, sent, heard)) is not None]
-    if not told:
+    stories = [steps for burst in _bursts(run, quiet_s) if (steps := story(burst, sent, heard)) is not None]
+    if not stories:
         raise RunError("no burst of three went as the document says")
-    return {step: median(steps[step] for steps in told) for step in told[0]}
+    return {step: median(steps[step] for steps in stories) for step in stories[0]}
 
 
 def _reno_story(burst: Burst, sent: Sent, heard: Heard) -> dict[str, float] | None:
@@ -322,8 +322,8 @@ def lost_retransmissions_need_timeouts(evidence: Evidence) -> Verdict:
     tcp = run.tables["tcp"]
     timeouts = set(tcp.filter(_is(tcp["event"], "timeout"))["seq"].to_pylist())
     needed = sum(seq in timeouts for seq in dropped["seq"].to_pylist())
-    told = f"{needed} of {dropped.num_rows} retransmissions that were lost in fast recovery needed a timeout; "
-    return Verdict(needed > 0.9 * dropped.num_rows > 0, told + f"{len(timeouts)} segments timed out")
+    figures = f"{needed} of {dropped.num_rows} retransmissions that were lost in fast recovery needed a timeout; "
+    return Verdict(needed > 0.9 * dropped.num_rows > 0, figures + f"{len(timeouts)} segments timed out")
 
 
 def sack_resends_three_reno_one(evidence: Evidence) -> Verdict:
@@ -334,14 +334,14 @@ def sack_resends_three_reno_one(evidence: Evidence) -> Verdict:
     reno_so = reno.count(("fast_retransmit", "timeout", "after_timeout"))
     sack_so = sack.count(("fast_retransmit", "scoreboard", "scoreboard"))
     needless = _needless_after_timeout(runs["reno"])
-    told = (
+    figures = (
         f"Sack sends all three again from its scoreboard after {sack_so} of {len(sack)} bursts; Reno sends one again "
     )
-    told += (
+    figures += (
         f"and times out for the second after {reno_so} of {len(reno)}; it sent {needless} segments needlessly after "
     )
-    told += f"its {len(_timeouts(runs['reno']))} timeouts"
-    return Verdict(2 * sack_so > len(sack) and 2 * reno_so > len(reno) and needless > 0, told)
+    figures += f"its {len(_timeouts(runs['reno']))} timeouts"
+    return Verdict(2 * sack_so > len(sack) and 2 * reno_so > len(reno) and needless > 0, figures)
 
 
 def round_trips_of_repair(evidence: Evidence) -> Verdict:
@@ -350,9 +350,9 @@ def round_trips_of_repair(evidence: Evidence) -> Verdict:
     if not all(took.values()):
         return Verdict(None, "no lonely burst of three")
     middle = {flow: median(times) / LONG_RTT_S for flow, times in took.items()}
-    told = f"round trips for three: Reno {middle['reno']:.1f} ({len(took['reno'])} bursts), "
-    told += f"Sack {middle['sack']:.1f} ({len(took['sack'])} bursts)"
-    return Verdict(middle["sack"] < BETWEEN_RTTS < middle["reno"], told)
+    figures = f"round trips for three: Reno {middle['reno']:.1f} ({len(took['reno'])} bursts), "
+    figures += f"Sack {middle['sack']:.1f} ({len(took['sack'])} bursts)"
+    return Verdict(middle["sack"] < BETWEEN_RTTS < middle["reno"], figures)
 
 
 def _course(burst: Burst, sent: Sent) -> tuple[str, ...]:

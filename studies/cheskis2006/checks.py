@@ -57,37 +57,37 @@ def client_round_3(run: Run) -> int:
 
 def rounds_multiply(evidence: Evidence) -> Verdict:
     """Claim 1: each round has as many packets as the one before has packets and draws ACKs."""
-    told, holds = [], True
+    figures, holds = [], True
     for client, run in evidence.by("client").items():
         rounds = [_server(run, number) for number in (2, 3, 4)]
         holds &= all(after == before * (1 + _parts(client)) for before, after in pairwise(rounds))
-        told.append(f"{client}: {', '.join(map(str, rounds))}")
-    return Verdict(holds, "packets a round: " + "; ".join(told))
+        figures.append(f"{client}: {', '.join(map(str, rounds))}")
+    return Verdict(holds, "packets a round: " + "; ".join(figures))
 
 
 def more_parts_are_faster(evidence: Evidence) -> Verdict:
     """Claim 3: the more ACKs for a segment, the sooner the transfer is over."""
     times = {client: _elapsed(run) for client, run in evidence.by("client").items()}
-    return Verdict(all(after < before for before, after in pairwise(times.values())), _told(times))
+    return Verdict(all(after < before for before, after in pairwise(times.values())), _listed(times))
 
 
 def growth_is_capped(evidence: Evidence) -> Verdict:
     """Claim 4: the third round with data is smaller than two full rounds would make it, but not for two ACKs."""
-    told, capped = [], {}
+    figures, capped = [], {}
     for client, run in evidence.by("client").items():
         before, after = _server(run, 3), _server(run, 4)
         full = before * (1 + _parts(client))
         capped[client] = after < full
-        told.append(f"{client}: {after} of {full}")
+        figures.append(f"{client}: {after} of {full}")
     holds = not capped["taba2"] and all(capped[client] for client in ("taba3", "taba4", "taba5"))
-    return Verdict(holds, "packets in the third round with data: " + "; ".join(told))
+    return Verdict(holds, "packets in the third round with data: " + "; ".join(figures))
 
 
 def nothing_once_the_window_is_full(evidence: Evidence) -> Verdict:
     """Claim 5: without loss, once the peer's window is full, division makes no packet faster: the last 2 MB."""
     times = {client: _time_of_the_last(run, 2_000_000) for client, run in evidence.by("client").items()}
     slowest, fastest = max(times.values()), min(times.values())
-    return Verdict(slowest < (1 + NEXT_TO_NOTHING) * fastest, "the last 2 MB: " + _told(times))
+    return Verdict(slowest < (1 + NEXT_TO_NOTHING) * fastest, "the last 2 MB: " + _listed(times))
 
 
 def linux_is_not_accelerated(evidence: Evidence) -> Verdict:
@@ -105,7 +105,7 @@ def linux_is_not_accelerated(evidence: Evidence) -> Verdict:
 def bursts_end_sooner(evidence: Evidence) -> Verdict:
     """Claim 14: under bursts of loss the client that divides has finished first."""
     times = {client: _elapsed(run) for client, run in evidence.by("client").items()}
-    return Verdict(times["taba2"] < times["newreno"], _told(times))
+    return Verdict(times["taba2"] < times["newreno"], _listed(times))
 
 
 def bluetooth_is_not_judged(_evidence: Evidence) -> Verdict:
@@ -152,5 +152,5 @@ def _time_of_the_last(run: Run, size: int) -> float:
     return float(max(row["time_ns"] for row in came) - first) / NS
 
 
-def _told(times: dict[Any, float]) -> str:
+def _listed(times: dict[Any, float]) -> str:
     return "; ".join(f"{name} {time:.2f} s" for name, time in times.items())

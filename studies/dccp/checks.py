@@ -102,7 +102,7 @@ def acks_for_100(run: Run | RunResult) -> float:
 def rate_is_the_equations(evidence: Evidence) -> Verdict:
     """Judge the rate of CCID 3 over random losses."""
     factors = {cell[2]: value for cell, value in _cells(evidence).items() if _is(cell, "ccid3", "factor")}
-    return Verdict(all(_within_two(value) for value in factors.values()), _told(factors))
+    return Verdict(all(_within_two(value) for value in factors.values()), _listed(factors))
 
 
 def tfrc_is_within_two(evidence: Evidence) -> Verdict:
@@ -124,7 +124,7 @@ def _is_within_two(evidence: Evidence, sender: str) -> Verdict:
         for cell, value in cells.items()
         if cell[0] == "equation" and _is(cell, sender, "first_mbps")
     }
-    return Verdict(all(_within_two(value) for value in shares.values()), _told(shares))
+    return Verdict(all(_within_two(value) for value in shares.values()), _listed(shares))
 
 
 def tfrc_varies_less(evidence: Evidence) -> Verdict:
@@ -135,26 +135,26 @@ def tfrc_varies_less(evidence: Evidence) -> Verdict:
         for cell, value in cells.items()
         if cell[1] == "ccid3" and cell[3] != "lte"
     }
-    told = "; ".join(f"{path}: {tfrc:.2f}, TCP {tcp:.2f}" for path, (tfrc, tcp) in pairs.items())
-    return Verdict(all(tfrc < tcp for tfrc, tcp in pairs.values()), told)
+    figures = "; ".join(f"{path}: {tfrc:.2f}, TCP {tcp:.2f}" for path, (tfrc, tcp) in pairs.items())
+    return Verdict(all(tfrc < tcp for tfrc, tcp in pairs.values()), figures)
 
 
 def tfrc_regains_later(evidence: Evidence) -> Verdict:
     """Judge the times to regain a rate."""
     times = {cell[1]: value for cell, value in _cells(evidence).items() if cell[4] == "regain_s"}
-    return Verdict(times["ccid3"] > times["tcp"], _told(times))
+    return Verdict(times["ccid3"] > times["tcp"], _listed(times))
 
 
 def fewer_acknowledgments(evidence: Evidence) -> Verdict:
     """Judge the acknowledgments of CCID 2 with losses and without."""
     counts = {cell[3]: value for cell, value in _cells(evidence).items() if _is(cell, "ccid2", "acks_for_100")}
-    return Verdict(counts["acks-lost"] < counts["acks-kept"], _told(counts))
+    return Verdict(counts["acks-lost"] < counts["acks-kept"], _listed(counts))
 
 
 def feedback_is_rare(evidence: Evidence) -> Verdict:
     """Judge the packets of CCID 3's receiver: at most two for a round trip of some 60 packets."""
     counts = {cell[3]: value for cell, value in _cells(evidence).items() if _is(cell, "ccid3", "acks_for_100")}
-    return Verdict(all(count < 2 * 100 / 60 for count in counts.values()), _told(counts))
+    return Verdict(all(count < 2 * 100 / 60 for count in counts.values()), _listed(counts))
 
 
 def nothing_again(evidence: Evidence) -> Verdict:
@@ -162,7 +162,7 @@ def nothing_again(evidence: Evidence) -> Verdict:
     cells = _cells(evidence)
     again = sum(value for cell, value in cells.items() if cell[4] == "again")
     lost = {f"{cell[1]} {cell[2]}": value for cell, value in cells.items() if cell[4] == "lost_percent"}
-    return Verdict(again == 0 and all(lost.values()), f"{again:g} again; lost in percent: {_told(lost)}")
+    return Verdict(again == 0 and all(lost.values()), f"{again:g} again; lost in percent: {_listed(lost)}")
 
 
 def _within_two(value: float) -> bool:
@@ -182,5 +182,5 @@ def _is(cell: tuple[str, ...], sender: str, metric: str) -> bool:
     return cell[1] == sender and cell[4] == metric
 
 
-def _told(values: Mapping[str, float]) -> str:
+def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in values.items())

@@ -166,12 +166,12 @@ def _judged(evidence: Evidence, metrics: set[str]) -> tuple[Verdict, list[tuple[
     for row in evidence.rows:
         if row["metric"] in metrics:
             cells.setdefault(_cell(row), []).extend(_difference(row))
-    off = {cell: told for cell, told in cells.items() if told}
+    off = {cell: differences for cell, differences in cells.items() if differences}
     agree = len(cells) - len(off)
-    others = "; ".join(f"{_name(cell)}: {', '.join(told)}" for cell, told in off.items())
-    told = f"{agree} of {len(cells)} cells"
+    others = "; ".join(f"{_name(cell)}: {', '.join(differences)}" for cell, differences in off.items())
+    agreeing = f"{agree} of {len(cells)} cells"
     holds = agree >= SHARE * len(cells)
-    return Verdict(holds, f"{told}; others: {others}" if others else told), list(off)
+    return Verdict(holds, f"{agreeing}; others: {others}" if others else agreeing), list(off)
 
 
 def _difference(row: Mapping[str, Any]) -> Iterable[str]:

@@ -41,15 +41,15 @@ def slower_and_less_predictable(evidence: Evidence) -> Verdict:
     steps = {acks: _mean_step(times) for acks, times in _times(evidence).items()}
     slower = min(small[acks] for acks in RARE_ACKS) > small["a4l4"]
     less_predictable = min(steps[acks] for acks in RARE_ACKS) > max(steps[acks] for acks in FREQUENT_ACKS)
-    told = [f"{acks} {small[acks]:.2f} s with 4 and 6, {steps[acks]:.3f} s from step to step" for acks in small]
-    return Verdict(slower and less_predictable, "; ".join(told))
+    figures = [f"{acks} {small[acks]:.2f} s with 4 and 6, {steps[acks]:.3f} s from step to step" for acks in small]
+    return Verdict(slower and less_predictable, "; ".join(figures))
 
 
 def four_in_a_window_are_best(evidence: Evidence) -> Verdict:
     """Claim 29: the mean time of all transfers."""
     means = {acks: fmean(times.values()) for acks, times in _times(evidence).items()}
-    told = ", ".join(f"{acks} {mean:.3f} s" for acks, mean in means.items())
-    return Verdict(min(means, key=means.__getitem__) == "4w", told)
+    figures = ", ".join(f"{acks} {mean:.3f} s" for acks, mean in means.items())
+    return Verdict(min(means, key=means.__getitem__) == "4w", figures)
 
 
 def _times(evidence: Evidence) -> dict[str, dict[tuple[int, str], float]]:
@@ -174,14 +174,14 @@ def up_kbps(run: Run) -> float:
 
 def winthresh_does_not_stall(evidence: Evidence) -> Verdict:
     """Claim 14: timeouts, and the longest time without a segment, around losses with a window of ten segments."""
-    told, holds = [], True
+    figures, holds = [], True
     for loss, run in evidence.by("loss").items():
         (flow,) = run.summary["flows"]
         times = _sent(run)
         pause = max(after - before for before, after in pairwise(times.tolist()))
-        told.append(f"lost {loss}: {flow['timeouts']} timeouts, {pause:.3f} s at most without a segment")
+        figures.append(f"lost {loss}: {flow['timeouts']} timeouts, {pause:.3f} s at most without a segment")
         holds = holds and flow["timeouts"] == 0 and flow["retransmissions"] > 0 and pause < 1.5 * ROUND_TRIP_S
-    return Verdict(holds, "; ".join(told))
+    return Verdict(holds, "; ".join(figures))
 
 
 def _variation(run: Run, samples: int) -> float:

@@ -31,8 +31,8 @@ def cubic_leaves_seven_tenths(evidence: Evidence) -> Verdict:
     rows, loss = _loss(evidence)
     before, left = rows[loss - 1]["cwnd"], rows[loss]["ssthresh"]
     kept = left / before
-    told = f"{before / MSS:.1f} segments, of which {left / MSS:.1f} are left: {kept:.3f}"
-    return Verdict(abs(kept - BETA) <= NEAR * BETA, told)
+    figures = f"{before / MSS:.1f} segments, of which {left / MSS:.1f} are left: {kept:.3f}"
+    return Verdict(abs(kept - BETA) <= NEAR * BETA, figures)
 
 
 def cubic_follows_its_function(evidence: Evidence) -> Verdict:
@@ -44,9 +44,9 @@ def cubic_follows_its_function(evidence: Evidence) -> Verdict:
     begins = next(row for row in rows[loss:] if row["phase"] == "congestion_avoidance")["time_ns"] / NS
     after = {part: _window_at(rows, begins + part * k) / MSS for part in (0.5, 1.0)}
     expected = {0.5: most - taken / 8, 1.0: most}
-    told = f"W_max {most:.1f} segments, K {k:.2f} s; "
-    told += ", ".join(f"after {part:g} K {after[part]:.1f} for {expected[part]:.1f}" for part in after)
-    return Verdict(all(abs(after[part] - expected[part]) <= NEAR * expected[part] for part in after), told)
+    figures = f"W_max {most:.1f} segments, K {k:.2f} s; "
+    figures += ", ".join(f"after {part:g} K {after[part]:.1f} for {expected[part]:.1f}" for part in after)
+    return Verdict(all(abs(after[part] - expected[part]) <= NEAR * expected[part] for part in after), figures)
 
 
 def bbr_probes_the_round_trip(evidence: Evidence) -> Verdict:
@@ -55,10 +55,12 @@ def bbr_probes_the_round_trip(evidence: Evidence) -> Verdict:
     spans = _spans_at(_rows(run), 4 * MSS)
     lengths = [until - since for since, until in spans]
     gaps = [later[0] - earlier[0] for earlier, later in pairwise(spans)]
-    told = f"{len(spans)} times, {', '.join(f'{length:.2f}' for length in lengths)} s long, "
-    told += f"{', '.join(f'{gap:.1f}' for gap in gaps)} s apart"
+    figures = f"{len(spans)} times, {', '.join(f'{length:.2f}' for length in lengths)} s long, "
+    figures += f"{', '.join(f'{gap:.1f}' for gap in gaps)} s apart"
     long_enough = all(length >= SHORTEST_PROBE_S for length in lengths)
-    return Verdict(len(gaps) >= 3 and long_enough and all(INTERVAL_S[0] <= gap <= INTERVAL_S[1] for gap in gaps), told)
+    return Verdict(
+        len(gaps) >= 3 and long_enough and all(INTERVAL_S[0] <= gap <= INTERVAL_S[1] for gap in gaps), figures
+    )
 
 
 def _loss(evidence: Evidence) -> tuple[list[Row], int]:

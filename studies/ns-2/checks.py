@@ -66,7 +66,7 @@ def arguments(scenario: Mapping[str, Any]) -> list[str]:
     (link,) = scenario["links"]
     tcp, down = sender["tcp"], link["down"]
     size = int(_number(link["mtu"])) - HEADERS
-    told = {
+    named = {
         "agent": AGENTS[sender["profile"]],
         "rate": _number(down["rate"]),
         "back_rate": _number(link["up"]["rate"]),
@@ -78,7 +78,7 @@ def arguments(scenario: Mapping[str, Any]) -> list[str]:
         "set": " ".join(_variables(tcp)),
         **_errors(down.get("errors")),
     }
-    return [str(word) for pair in told.items() for word in pair]
+    return [str(word) for pair in named.items() for word in pair]
 
 
 def elapsed_times_agree(evidence: Evidence) -> Verdict:
@@ -88,8 +88,8 @@ def elapsed_times_agree(evidence: Evidence) -> Verdict:
     others = "; ".join(
         f"{_name(row)} {'unfinished' if row['ratio'] is None else format(row['ratio'], '.2f')}" for row in off
     )
-    told = f"{len(rows) - len(off)} of {len(rows)} within {WITHIN:.0%} ({_by_tcp(rows, off)})"
-    return Verdict(len(rows) - len(off) >= SHARE * len(rows), f"{told}; others: {others}" if others else told)
+    agreeing = f"{len(rows) - len(off)} of {len(rows)} within {WITHIN:.0%} ({_by_tcp(rows, off)})"
+    return Verdict(len(rows) - len(off) >= SHARE * len(rows), f"{agreeing}; others: {others}" if others else agreeing)
 
 
 def elapsed_times_of_five_agree(evidence: Evidence) -> Verdict:

@@ -69,8 +69,8 @@ def speed_up_grows_with_losses(evidence: Evidence) -> Verdict:
     grows = all(ratios[low, wire] < ratios[high, wire] for wire in WIRES for low, high in pairwise(LOSSES))
     most = max(ratios, key=lambda cell: ratios[cell])
     holds = grows and ratios["5", "100"] >= SPEED_UP and ratios[most] <= 20
-    told = ", ".join(f"{ratio:.1f} at {_cell(cell)}" for cell, ratio in ratios.items())
-    return Verdict(holds, f"speed-ups {told}")
+    figures = ", ".join(f"{ratio:.1f} at {_cell(cell)}" for cell, ratio in ratios.items())
+    return Verdict(holds, f"speed-ups {figures}")
 
 
 def without_losses_nothing_changes(evidence: Evidence) -> Verdict:
@@ -115,8 +115,8 @@ def split_acknowledges_early(evidence: Evidence) -> Verdict:
         "WLAN at 1 %": rows.loss("split, sack", "1", "50", "early_kB"),
         "GPRS": rows.of("gprs", "split, sack", "early_kB"),
     }
-    told = ", ".join(f"{kilobytes:.0f} kB over {hop}" for hop, kilobytes in bytes_early.items())
-    return Verdict(min(bytes_early.values()) > 0, f"acknowledged and not delivered, at most: {told}")
+    figures = ", ".join(f"{kilobytes:.0f} kB over {hop}" for hop, kilobytes in bytes_early.items())
+    return Verdict(min(bytes_early.values()) > 0, f"acknowledged and not delivered, at most: {figures}")
 
 
 def snoop_acknowledges_nothing(evidence: Evidence) -> Verdict:
@@ -130,9 +130,9 @@ def spikes_are_the_senders_matter(evidence: Evidence) -> Verdict:
     """Claim `spikes`."""
     rows = Rows(evidence)
     goodputs = {way: rows.of("spikes", way) for way in ("sack", "eifel", "aix", "snoop, sack", "split, sack")}
-    told = ", ".join(f"{way} {goodput:.1f}" for way, goodput in goodputs.items())
+    figures = ", ".join(f"{way} {goodput:.1f}" for way, goodput in goodputs.items())
     best = max(goodputs["eifel"], goodputs["aix"])
-    return Verdict(goodputs["snoop, sack"] < best, f"kbit/s: {told}")
+    return Verdict(goodputs["snoop, sack"] < best, f"kbit/s: {figures}")
 
 
 def way_back_is_full_first(evidence: Evidence) -> Verdict:

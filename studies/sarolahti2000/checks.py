@@ -47,11 +47,11 @@ def pipe_capacity_pkts(run: Run) -> int:
 def first_overflow_at_capacity_plus_one(evidence: Evidence) -> Verdict:
     """Claim 2: cwnd when the router drops its first packet."""
     windows = {buffer: _window(run, _drops(run)[0]["entered_ns"]) for buffer, run in evidence.by("buffer_pkts").items()}
-    told = [
+    figures = [
         f"buffer {buffer}: cwnd {window}, capacity {buffer + BEYOND_THE_QUEUE}" for buffer, window in windows.items()
     ]
     holds = all(window == buffer + BEYOND_THE_QUEUE + 1 for buffer, window in windows.items())
-    return Verdict(holds, "; ".join(told))
+    return Verdict(holds, "; ".join(figures))
 
 
 def later_drops_single_and_rarer(evidence: Evidence) -> Verdict:
@@ -60,8 +60,8 @@ def later_drops_single_and_rarer(evidence: Evidence) -> Verdict:
     counts = [len(times) for times in later.values()]
     gaps = [after - before for times in later.values() for before, after in pairwise(times)]
     holds = all(more > fewer for more, fewer in pairwise(counts)) and min(gaps, default=SINGLE_S) >= SINGLE_S
-    told = ", ".join(f"{len(times)} at buffer {buffer}" for buffer, times in later.items())
-    return Verdict(holds, f"later drops: {told}; the closest {min(gaps, default=float('nan')):.1f} s apart")
+    figures = ", ".join(f"{len(times)} at buffer {buffer}" for buffer, times in later.items())
+    return Verdict(holds, f"later drops: {figures}; the closest {min(gaps, default=float('nan')):.1f} s apart")
 
 
 def same_overshoot(evidence: Evidence) -> Verdict:
@@ -69,15 +69,15 @@ def same_overshoot(evidence: Evidence) -> Verdict:
     by_buffer: dict[int, list[int]] = {}
     for case, run in evidence.runs.items():
         by_buffer.setdefault(evidence.cases[case].values["buffer_pkts"], []).append(drops_slowstart(run))
-    told = [f"buffer {buffer}: {', '.join(map(str, drops))}" for buffer, drops in by_buffer.items()]
-    return Verdict(all(len(set(drops)) == 1 for drops in by_buffer.values()), "; ".join(told))
+    figures = [f"buffer {buffer}: {', '.join(map(str, drops))}" for buffer, drops in by_buffer.items()]
+    return Verdict(all(len(set(drops)) == 1 for drops in by_buffer.values()), "; ".join(figures))
 
 
 def first_recovery_longer_with_buffer(evidence: Evidence) -> Verdict:
     """Claim 7: from the first fast retransmit to its end."""
     lengths = {buffer: _first_recovery(run) for buffer, run in evidence.by("buffer_pkts").items()}
-    told = [f"{length:.1f} s at buffer {buffer}" for buffer, length in lengths.items()]
-    return Verdict(all(a < b for a, b in pairwise(lengths.values())), ", ".join(told))
+    figures = [f"{length:.1f} s at buffer {buffer}" for buffer, length in lengths.items()]
+    return Verdict(all(a < b for a, b in pairwise(lengths.values())), ", ".join(figures))
 
 
 def delayed_acks_without_effect(evidence: Evidence) -> Verdict:
@@ -85,8 +85,10 @@ def delayed_acks_without_effect(evidence: Evidence) -> Verdict:
     by_buffer: dict[int, list[float]] = {}
     for case, run in evidence.runs.items():
         by_buffer.setdefault(evidence.cases[case].values["buffer_pkts"], []).append(_flow(run)["elapsed_s"])
-    told = [f"buffer {buffer}: {', '.join(f'{time:.2f} s' for time in times)}" for buffer, times in by_buffer.items()]
-    return Verdict(all(max(times) < (1 + TOLERANCE) * min(times) for times in by_buffer.values()), "; ".join(told))
+    figures = [
+        f"buffer {buffer}: {', '.join(f'{time:.2f} s' for time in times)}" for buffer, times in by_buffer.items()
+    ]
+    return Verdict(all(max(times) < (1 + TOLERANCE) * min(times) for times in by_buffer.values()), "; ".join(figures))
 
 
 def needless_fast_retransmit(evidence: Evidence) -> Verdict:
@@ -94,15 +96,15 @@ def needless_fast_retransmit(evidence: Evidence) -> Verdict:
     (run,) = evidence.runs.values()
     resent, needless = _needless_after_timeout(run), _needless_fast_retransmits(run)
     spurious = _flow(run)["spurious_timeouts"]
-    told = f"{spurious} spurious timeouts, {resent} segments resent needlessly after them, "
-    return Verdict(spurious > 0 and resent > 0 and needless > 0, told + f"{needless} needless fast retransmits")
+    figures = f"{spurious} spurious timeouts, {resent} segments resent needlessly after them, "
+    return Verdict(spurious > 0 and resent > 0 and needless > 0, figures + f"{needless} needless fast retransmits")
 
 
 def careful_bugfix_stops_it(evidence: Evidence) -> Verdict:
     """Claim 15: needless fast retransmits with either variant of the bugfix."""
     counts = {variant: _needless_fast_retransmits(run) for variant, run in evidence.by("bugfix").items()}
-    told = f"needless fast retransmits: {counts['document']} less careful, {counts['careful']} careful"
-    return Verdict(counts["document"] > 0 and counts["careful"] == 0, told)
+    figures = f"needless fast retransmits: {counts['document']} less careful, {counts['careful']} careful"
+    return Verdict(counts["document"] > 0 and counts["careful"] == 0, figures)
 
 
 def doubled_timeout_after_lost_retransmission(evidence: Evidence) -> Verdict:
@@ -115,8 +117,8 @@ def doubled_timeout_after_lost_retransmission(evidence: Evidence) -> Verdict:
     lost = sum(first < row["entered_ns"] / NS < second for row in _drops(run) if row["retransmission"])
     barred = not any(first < row["time_ns"] / NS < second for row in _events(run, "fast_retransmit"))
     word = "no" if barred else "a"
-    told = f"timeouts after {first:.1f} s and {second:.1f} s; between them {lost} retransmissions dropped, "
-    return Verdict(lost > 0 and barred, told + f"{word} fast retransmit")
+    figures = f"timeouts after {first:.1f} s and {second:.1f} s; between them {lost} retransmissions dropped, "
+    return Verdict(lost > 0 and barred, figures + f"{word} fast retransmit")
 
 
 def new_data_dropped_in_spurious_recovery(evidence: Evidence) -> Verdict:
@@ -130,9 +132,9 @@ def new_data_dropped_in_spurious_recovery(evidence: Evidence) -> Verdict:
     new = [row for row in arrived if row["kind"] == "data" and begun < row["entered_ns"] < ended]
     dropped = [row["fate"] == "queue_drop" for row in new]
     since_full = dropped[dropped.index(True) :] if True in dropped else []
-    told = f"in the spurious fast recovery from {begun / NS:.1f} to {ended / NS:.1f} s {len(new)} new segments; "
-    told += f"of the {len(since_full)} since the queue is full {sum(since_full)} are dropped"
-    return Verdict(len(since_full) > 0 and all(since_full), told)
+    figures = f"in the spurious fast recovery from {begun / NS:.1f} to {ended / NS:.1f} s {len(new)} new segments; "
+    figures += f"of the {len(since_full)} since the queue is full {sum(since_full)} are dropped"
+    return Verdict(len(since_full) > 0 and all(since_full), figures)
 
 
 def no_new_kind_of_effect(evidence: Evidence) -> Verdict:
@@ -144,12 +146,12 @@ def no_new_kind_of_effect(evidence: Evidence) -> Verdict:
         kinds = with_two if "+" in values["delay_spec"] else with_one
         kinds.setdefault(values["buffer_pkts"], set()).update(_reasons(run))
     new = {buffer: reasons - with_one[buffer] for buffer, reasons in with_two.items()}
-    told = [
+    figures = [
         f"buffer {buffer}: with one delay {', '.join(sorted(with_one[buffer]))}; "
         f"with two also {', '.join(sorted(more)) or 'none'}"
         for buffer, more in new.items()
     ]
-    return Verdict(not any(new.values()), "; ".join(told))
+    return Verdict(not any(new.values()), "; ".join(figures))
 
 
 def leader_has_twice_the_window(evidence: Evidence) -> Verdict:
@@ -158,16 +160,16 @@ def leader_has_twice_the_window(evidence: Evidence) -> Verdict:
     first = _drops(run)[0]["entered_ns"]
     flows = sorted({row["flow"] for row in _rows(run, "tcp")})
     windows = sorted(_window(run, first, flow) for flow in flows)
-    told = f"cwnd at the first drop: {windows[0]:g} and {windows[-1]:g} segments"
-    return Verdict(1.5 * windows[0] <= windows[-1], told)
+    figures = f"cwnd at the first drop: {windows[0]:g} and {windows[-1]:g} segments"
+    return Verdict(1.5 * windows[0] <= windows[-1], figures)
 
 
 def overflow_in_spite_of_the_window(evidence: Evidence) -> Verdict:
     """Claim 45: needless retransmissions after the timeout, and what the router drops of them."""
     (run,) = evidence.runs.values()
     resent, dropped = _needless_after_timeout(run), len(_drops(run))
-    told = f"{resent} segments resent needlessly after the timeout, {dropped} packets dropped"
-    return Verdict(resent >= NEARLY_SEVEN and dropped > 0, told)
+    figures = f"{resent} segments resent needlessly after the timeout, {dropped} packets dropped"
+    return Verdict(resent >= NEARLY_SEVEN and dropped > 0, figures)
 
 
 def queue_within_three(evidence: Evidence) -> Verdict:
@@ -184,8 +186,8 @@ def red_shortens_the_queue(evidence: Evidence) -> Verdict:
         values = evidence.cases[case].values
         means[values["enhancement"]][values["buffer_pkts"]] = _mean_queue(run)
     pairs = [(buffer, means["baseline"][buffer], means["red_r3"][buffer]) for buffer in means["baseline"]]
-    told = [f"buffer {buffer}: {tail:.1f} packets with tail drop, {red:.1f} with RED" for buffer, tail, red in pairs]
-    return Verdict(all(red < tail for _, tail, red in pairs), "; ".join(told))
+    figures = [f"buffer {buffer}: {tail:.1f} packets with tail drop, {red:.1f} with RED" for buffer, tail, red in pairs]
+    return Verdict(all(red < tail for _, tail, red in pairs), "; ".join(figures))
 
 
 def _mean_queue(run: Run) -> float:

@@ -35,15 +35,15 @@ Key = tuple[str, str, str]
 
 def published(file: Path) -> dict[Key, Value]:
     """Return the document's elapsed times of one connection."""
-    told: dict[Key, dict[str, float]] = {}
+    by_key: dict[Key, dict[str, float]] = {}
     for row in csv.DictReader(file.open(encoding="utf-8")):
         key = (row["enhancement"], row["buffer_pkts"], row["delay_spec"])
         whole = row["connections"] == "1" and row["scope"] == "full" and row["metric"] == "elapsed_s"
         if whole and row["table"] == (ENHANCEMENTS | {"baseline": "14"}).get(row["enhancement"]):
-            told.setdefault(key, {})[row["stat"]] = float(row["value"])
+            by_key.setdefault(key, {})[row["stat"]] = float(row["value"])
     return {
         key: (stats["median"], _error(stats["q25"], stats["q75"], RUNS[key[2]]))
-        for key, stats in told.items()
+        for key, stats in by_key.items()
         if key[2] in RUNS
     }
 
@@ -78,13 +78,13 @@ def main(folder: Path) -> None:
                 key, base = (enhancement, buffer, delays), ("baseline", buffer, delays)
                 if key not in theirs:
                     continue
-                (told, told_error), (found, found_error) = (
+                (published_s, published_error), (found, found_error) = (
                     _difference(times[key], times[base]) for times in (theirs, ours)
                 )
-                sure, agrees = abs(told) > SURE * told_error, told * found > 0
+                sure, agrees = abs(published_s) > SURE * published_error, published_s * found > 0
                 counts[delays, sure][0] += agrees
                 counts[delays, sure][1] += 1
-                figures = f"{told:+.2f} | {told_error:.2f} | {found:+.2f} | {found_error:.2f}"
+                figures = f"{published_s:+.2f} | {published_error:.2f} | {found:+.2f} | {found_error:.2f}"
                 print(f"| {delays} | {enhancement} | {buffer} | {figures} | {_word(sure)} | {_word(agrees)} |")
     for (delays, sure), (agree, rows) in counts.items():
         print(f"{delays}, {'sure' if sure else 'not sure'}: {agree} of {rows} agree")

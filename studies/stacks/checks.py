@@ -85,7 +85,7 @@ BUILD = Path(__file__).parent / "programs" / "build"
 NOT_BUILT = f"not judged: neither is built here ({BUILD})"
 
 _answers: dict[str, list[dict[str, float]]] = {}
-_told_already: set[str] = set()
+_warned: set[str] = set()
 _lock = threading.Lock()
 _one_at_a_time = threading.Lock()
 
@@ -124,8 +124,8 @@ def live(case: Case) -> dict[str, float]:
 
 def _tell_once(said: str) -> None:
     with _lock:
-        if said not in _told_already:
-            _told_already.add(said)
+        if said not in _warned:
+            _warned.add(said)
             print(said, file=sys.stderr)
 
 
@@ -163,7 +163,7 @@ def nothing_without_delay(evidence: Evidence) -> Verdict:
     again = {
         row[0]: value for row, value in _measured(evidence).items() if row[1] == "none" and _is(row, "retransmissions")
     }
-    return Verdict(not any(again.values()), _told(again))
+    return Verdict(not any(again.values()), _listed(again))
 
 
 def all_time_out(evidence: Evidence) -> Verdict:
@@ -171,8 +171,8 @@ def all_time_out(evidence: Evidence) -> Verdict:
     cells = _measured(evidence)
     spurious = {stack: cells[stack, "3s", "honest", "spurious_timeouts"] for stack in TCPS}
     probes = cells["quinn", "3s", "honest", "timeouts"]
-    told = f"spurious timeouts: {_told(spurious)}; probes of quinn: {probes:g}"
-    return Verdict(all(spurious.values()) and probes > 0, told)
+    figures = f"spurious timeouts: {_listed(spurious)}; probes of quinn: {probes:g}"
+    return Verdict(all(spurious.values()) and probes > 0, figures)
 
 
 def linux_sends_few_again(evidence: Evidence) -> Verdict:
@@ -184,14 +184,14 @@ def linux_sends_few_again(evidence: Evidence) -> Verdict:
         for delay in DELAYS
         if (stack, delay, "honest", "needless") in cells
     }
-    return Verdict(all(count <= PROBES for count in beyond.values()), _told(beyond))
+    return Verdict(all(count <= PROBES for count in beyond.values()), _listed(beyond))
 
 
 def smoltcp_goes_back(evidence: Evidence) -> Verdict:
     """Judge what smoltcp sends again for nothing."""
     cells = _measured(evidence)
     again = {delay: cells["smoltcp", delay, "honest", "needless"] for delay in DELAYS}
-    return Verdict(all(count >= MUCH for count in again.values()), _told(again))
+    return Verdict(all(count >= MUCH for count in again.values()), _listed(again))
 
 
 def division_gains_nothing(evidence: Evidence) -> Verdict:
@@ -202,7 +202,7 @@ def division_gains_nothing(evidence: Evidence) -> Verdict:
         stack: cells[stack, "none", "divides", "elapsed_s"] / cells[stack, "none", "honest-10Mbit", "elapsed_s"]
         for stack in stacks
     }
-    return Verdict(all(ratio >= 1 - NEAR for ratio in ratios.values()), _told(ratios))
+    return Verdict(all(ratio >= 1 - NEAR for ratio in ratios.values()), _listed(ratios))
 
 
 def repetition_moves_nothing(evidence: Evidence) -> Verdict:
@@ -210,7 +210,7 @@ def repetition_moves_nothing(evidence: Evidence) -> Verdict:
     cells = _measured(evidence)
     stacks = (*WITH_FRTO, "quinn")
     again = {stack: cells[stack, "none", "repeats", "retransmissions"] for stack in stacks}
-    return Verdict(not any(again.values()), _told(again))
+    return Verdict(not any(again.values()), _listed(again))
 
 
 def quinn_finds_out(evidence: Evidence) -> Verdict:
@@ -221,7 +221,7 @@ def quinn_finds_out(evidence: Evidence) -> Verdict:
         for clock, cells in (("virtual", _measured(evidence)), ("live", _published(evidence)))
         if cell in cells
     }
-    return Verdict(bool(got) and all(received < TRANSFER for received in got.values()), _told(got))
+    return Verdict(bool(got) and all(received < TRANSFER for received in got.values()), _listed(got))
 
 
 def go_back_n_takes_time(evidence: Evidence) -> Verdict:
@@ -229,7 +229,7 @@ def go_back_n_takes_time(evidence: Evidence) -> Verdict:
     cells = _measured(evidence)
     times = {f"{stack} {delay}": cells[stack, delay, "honest", RECOVERY] for stack in BACK for delay in TIMED_OUT}
     quick = {f"{stack} {delay}": cells[stack, delay, "honest", RECOVERY] for stack in WITH_FRTO for delay in TIMED_OUT}
-    return Verdict(min(times.values()) > max(quick.values()), f"{_told(times)}; Linux: {_told(quick)}")
+    return Verdict(min(times.values()) > max(quick.values()), f"{_listed(times)}; Linux: {_listed(quick)}")
 
 
 def clocks_agree(evidence: Evidence) -> Verdict:
@@ -244,9 +244,11 @@ def clocks_agree(evidence: Evidence) -> Verdict:
         allowed = {"elapsed_s": NEAR * other, "received": NEAR * other, RECOVERY: WINDOW_S}.get(cell[3], FEW)
         if abs(value - other) > allowed:
             off[cell[:3]].append(f"{cell[3]} {value:.4g}, live {other:.4g}")
-    apart = [f"{' '.join(cell)}: {', '.join(told)}" for cell, told in off.items() if told]
-    told = f"{len(off) - len(apart)} of {len(off)} cases"
-    return Verdict(len(apart) <= (1 - SHARE) * len(off), f"{told}; others: {'; '.join(apart)}" if apart else told)
+    apart = [f"{' '.join(cell)}: {', '.join(differences)}" for cell, differences in off.items() if differences]
+    agreeing = f"{len(off) - len(apart)} of {len(off)} cases"
+    return Verdict(
+        len(apart) <= (1 - SHARE) * len(off), f"{agreeing}; others: {'; '.join(apart)}" if apart else agreeing
+    )
 
 
 def programs_go_back(evidence: Evidence) -> Verdict:
@@ -256,7 +258,7 @@ def programs_go_back(evidence: Evidence) -> Verdict:
         for (stack, delay, _, metric), value in _of_programs(_published(evidence)).items()
         if metric == "needless" and delay in TIMED_OUT
     }
-    return Verdict(all(count >= MUCH for count in again.values()) if again else None, _told(again) or NOT_BUILT)
+    return Verdict(all(count >= MUCH for count in again.values()) if again else None, _listed(again) or NOT_BUILT)
 
 
 def lwip_believes_copies(evidence: Evidence) -> Verdict:
@@ -268,7 +270,7 @@ def lwip_believes_copies(evidence: Evidence) -> Verdict:
         if (receiver, metric) == ("repeats", "retransmissions")
     }
     right = again.get("lwip", MUCH) >= MUCH and again.get("netstack", 0) == 0
-    return Verdict(right if again else None, _told(again) or NOT_BUILT)
+    return Verdict(right if again else None, _listed(again) or NOT_BUILT)
 
 
 def _of_programs(cells: Cells) -> Cells:
@@ -295,5 +297,5 @@ def _is(cell: tuple[str, str, str, str], metric: str) -> bool:
     return cell[2] == "honest" and cell[3] == metric
 
 
-def _told(values: Mapping[str, float]) -> str:
+def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.3g}" for name, value in values.items())

@@ -79,7 +79,7 @@ def test_every_segment_that_was_sent_has_its_stroke(run: Tables) -> None:
     assert strokes(axes, "data segment") == SEGMENTS
 
 
-def test_segments_sent_again_are_told_apart_by_need(run: Tables) -> None:
+def test_segments_sent_again_are_distinguished_by_need(run: Tables) -> None:
     axes = only_axes(draw("time-sequence", run))
     again = [row for row in rows(run, "segments") if row["retransmission"]]
     needless = sum(1 for row in again if row["needless"])
@@ -326,7 +326,7 @@ def panel_titles(figure: Figure) -> list[str]:
     return [axes.get_title(loc="left") for axes in figure.axes]
 
 
-def test_of_many_queues_those_with_most_drops_are_drawn_and_the_others_told(run: Tables) -> None:
+def test_of_many_queues_those_with_most_drops_are_drawn_and_the_others_named(run: Tables) -> None:
     figure = draw("queue", queues(8, run))
     assert panel_titles(figure) == [f"queue of link hop-{n}, down" for n in range(2, 8)]
     assert note_of(figure) == (
@@ -399,7 +399,7 @@ def test_each_flow_has_its_own_line_of_progress() -> None:
     assert [str(each.get_label()) for each in axes.lines] == [f"download-{n}" for n in (1, 2, 3, 4)]
 
 
-def test_up_to_fourteen_flows_can_be_told_apart() -> None:
+def test_up_to_fourteen_flows_can_be_distinguished() -> None:
     figure = draw("progress", several(14))
     assert legend_words(figure) == [f"download-{n}" for n in range(1, 15)]
     looks = {(line.get_color(), str(line.get_linestyle())) for line in only_axes(figure).lines}

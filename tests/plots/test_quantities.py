@@ -206,10 +206,10 @@ def test_of_a_senders_capture_the_acks_and_sack_blocks_tell_what_arrived(run: ap
     there = arrivals(FlowTables(Tables({"segments": whole}), "download"))
     # The report of a byte comes a way back later than the byte, never before it.
     edges = np.arange(0.0, 6.0, 0.01)
-    told = np.searchsorted(found.time, edges)
-    told_bytes = np.concatenate([[0.0], np.cumsum(found.bytes)])[told]
+    reported = np.searchsorted(found.time, edges)
+    reported_bytes = np.concatenate([[0.0], np.cumsum(found.bytes)])[reported]
     true_bytes = np.concatenate([[0.0], np.cumsum(there.bytes)])[np.searchsorted(there.time, edges)]
-    assert (told_bytes <= true_bytes).all()
+    assert (reported_bytes <= true_bytes).all()
 
 
 def test_what_is_in_flight_never_exceeds_the_window(run: api.Run) -> None:
@@ -246,8 +246,8 @@ def test_what_a_burst_of_acks_lets_go_is_in_flight_once() -> None:
     """After a delay spike many ACKs arrive at one time, and the record has a pipe at each."""
     spiked = api.run("delay-spike", overrides=["links.lasthop.preset=gprs"])
     flow = FlowTables(spiked, "download")
-    found, told = flight(flow), flow.decisions()
-    at, window = told.seconds("time_ns"), told.numbers("cwnd")
+    found, decisions = flight(flow), flow.decisions()
+    at, window = decisions.seconds("time_ns"), decisions.numbers("cwnd")
     assert (np.diff(at) == 0).sum() > 100
     for moment, amount in zip(found.time, found.bytes, strict=True):
         # A window that shrinks does not call data back: the largest of the round trips before counts.
@@ -320,8 +320,8 @@ def test_each_connection_of_a_flow_has_a_line_of_its_own_that_ends_at_its_last_b
 
 def test_what_is_in_flight_is_the_pipe_of_the_senders_record(run: api.Run) -> None:
     flow = FlowTables(run, "download")
-    found, told = flight(flow), flow.decisions()
-    acks = told.where(told.among("event", ("ack", "duplicate_ack")))
+    found, decisions = flight(flow), flow.decisions()
+    acks = decisions.where(decisions.among("event", ("ack", "duplicate_ack")))
     pipe = acks.numbers("pipe")
     at = np.searchsorted(found.time, acks.seconds("time_ns"), side="right") - 1
     assert (found.bytes[at] >= pipe).all()
@@ -422,14 +422,14 @@ def test_the_time_sequence_ends_at_the_last_byte_and_marks_each_drop_once(run: a
 
 
 def test_short_delays_on_the_link_are_ticks_at_the_foot_and_long_ones_are_bars() -> None:
-    told = {}
+    legends = {}
     for name, trip in (("8 ms", "short"), ("300 ms", "long")):
         down = f"links.lasthop.down.arq={{ probability = 0.1, round_trip = '{name}', limit = 8 }}"
         figure = draw("time-sequence", api.run("quickstart", overrides=[*QUICK, down]))
-        told[trip] = " ".join(text.get_text() for legend in figure.legends for text in legend.get_texts())
-    assert "held up for less than a round trip" in told["short"]
-    assert "held up on the link" not in told["short"]
-    assert "held up on the link" in told["long"]
+        legends[trip] = " ".join(text.get_text() for legend in figure.legends for text in legend.get_texts())
+    assert "held up for less than a round trip" in legends["short"]
+    assert "held up on the link" not in legends["short"]
+    assert "held up on the link" in legends["long"]
 
 
 def test_a_flow_has_the_hue_of_its_place_in_every_run_of_a_comparison(duel: api.Run) -> None:
@@ -485,9 +485,9 @@ def test_each_byte_is_reported_by_the_first_ack_or_block_that_has_it() -> None:
             mine = slice(int(low), int(high))
             owners[mine] = np.where(owners[mine] < 0, row, owners[mine])
     found = covered(acks, blocks)
-    told = np.full(500, -1)
+    covering = np.full(500, -1)
     for row, low, high in zip(found.row, found.start, found.end, strict=True):
-        assert (told[int(low) : int(high)] < 0).all()
-        told[int(low) : int(high)] = row
-    assert told.tolist() == owners.tolist()
+        assert (covering[int(low) : int(high)] < 0).all()
+        covering[int(low) : int(high)] = row
+    assert covering.tolist() == owners.tolist()
     assert any(blocks)

@@ -176,8 +176,8 @@ export class Player {
     this.clock.textContent = `${at.toFixed(6).replace(/(\d{3})$/, " $1")} s`;
     this.slider.value = String(at);
     this.windows.textContent = this.windowsAt(at);
-    const told = this.storyAt(at);
-    if (this.story.textContent !== told) this.story.textContent = told;
+    const story = this.storyAt(at);
+    if (this.story.textContent !== story) this.story.textContent = story;
     this.range.mark(at);
     this.figure.dataset.at = String(at);
     this.figure.dataset.packets = String(this.picture.packets);

@@ -69,8 +69,8 @@ export function comparison(runs: Run[]): HTMLElement {
 function causes(flows: Row[]): HTMLElement {
   const list = element("ul", "causes");
   for (const flow of flows) {
-    const told = Object.entries((flow.causes ?? {}) as Record<string, number>).filter(([, count]) => count > 0);
-    for (const [cause, count] of told) {
+    const counts = Object.entries((flow.causes ?? {}) as Record<string, number>).filter(([, count]) => count > 0);
+    for (const [cause, count] of counts) {
       list.append(
         element("li", "", `${flow.flow}: ${number(count)} sent again needlessly: ${cause.replaceAll("_", " ")}`),
       );

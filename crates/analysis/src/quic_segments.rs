@@ -27,8 +27,8 @@ use crate::survey::Survey;
 #[must_use]
 pub fn quic_segments<R: Read>(mut frames: Frames<R>, survey: &Survey) -> Option<RecordBatch> {
     let began = survey.began();
-    let told: Vec<Told> = survey.quic(began).iter().map(Told::of).collect();
-    if told.iter().all(|one| one.stream_bytes == 0) {
+    let surveyed: Vec<Surveyed> = survey.quic(began).iter().map(Surveyed::of).collect();
+    if surveyed.iter().all(|one| one.stream_bytes == 0) {
         return None;
     }
     let mut points: Vec<Point> = Vec::new();
@@ -46,11 +46,11 @@ pub fn quic_segments<R: Read>(mut frames: Frames<R>, survey: &Survey) -> Option<
             connections[step.connection].add(step);
         });
     }
-    Some(batch(points, &told, began))
+    Some(batch(points, &surveyed, began))
 }
 
 /// What the first reading found about a connection.
-struct Told {
+struct Surveyed {
     flow: String,
     ends: [String; 2],
     /// Side that sent more data.
@@ -108,7 +108,7 @@ struct Verdict {
     confidence: &'static str,
 }
 
-impl Told {
+impl Surveyed {
     fn of(one: &crate::quic::QuicConnection) -> Self {
         let sent = one.contents.senders.each_ref().map(|sender| sender.stream_bytes);
         Self {
@@ -270,15 +270,15 @@ fn blocks(news: &[Range<u64>], acknowledged: u64) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-fn batch(points: Vec<Point>, told: &[Told], began: Instant) -> RecordBatch {
+fn batch(points: Vec<Point>, surveyed: &[Surveyed], began: Instant) -> RecordBatch {
     // The connections of a point follow all those of the points before it.
-    let mut all: Vec<(&Told, &Connection, &Row)> = Vec::new();
+    let mut all: Vec<(&Surveyed, &Connection, &Row)> = Vec::new();
     let mut first = 0;
     for Point { quic, connections } in &points {
         for (place, connection) in connections.iter().enumerate() {
-            let told = &told[first + place];
-            if told.stream_bytes > 0 {
-                all.extend(connection.rows.iter().map(|row| (told, connection, row)));
+            let surveyed = &surveyed[first + place];
+            if surveyed.stream_bytes > 0 {
+                all.extend(connection.rows.iter().map(|row| (surveyed, connection, row)));
             }
         }
         first += quic.len();
@@ -289,11 +289,11 @@ fn batch(points: Vec<Point>, told: &[Told], began: Instant) -> RecordBatch {
     let judged = || verdicts.iter().map(Option::as_ref);
     Columns::default()
         .time("time_ns", rows().map(|row| Instant::START + row.at.saturating_since(began)))
-        .text("flow", all.iter().map(|(told, ..)| told.flow.as_str()))
-        .text("host", all.iter().map(|(told, ..)| told.ends[told.bulk].as_str()))
+        .text("flow", all.iter().map(|(surveyed, ..)| surveyed.flow.as_str()))
+        .text("host", all.iter().map(|(surveyed, ..)| surveyed.ends[surveyed.bulk].as_str()))
         .text(
             "direction",
-            all.iter().map(|(told, _, row)| if row.side == told.bulk { "sent" } else { "received" }),
+            all.iter().map(|(surveyed, _, row)| if row.side == surveyed.bulk { "sent" } else { "received" }),
         )
         .u64("packet", rows().map(|row| row.frame))
         .text("kind", rows().map(Row::kind))

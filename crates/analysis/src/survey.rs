@@ -165,9 +165,9 @@ impl Survey {
         let several = self.points.len() > 1;
         let all = self.points.iter().flat_map(|seen| {
             let point = several.then_some(seen.interface.name.as_str());
-            let told = seen.activities.iter().zip(&seen.incidents);
-            let flows = seen.capture.flows().iter().zip(told);
-            flows.map(move |(flow, told)| TcpConnection::of(flow, name_of(flow, point), told, began))
+            let found = seen.activities.iter().zip(&seen.incidents);
+            let flows = seen.capture.flows().iter().zip(found);
+            flows.map(move |(flow, found)| TcpConnection::of(flow, name_of(flow, point), found, began))
         });
         all.collect()
     }

@@ -111,7 +111,7 @@ fn packets_frames_and_ranges_are_those_that_tshark_finds() {
 }
 
 #[test]
-fn a_connection_is_told_by_its_contents() {
+fn a_connection_is_reported_by_its_contents() {
     let found = connection("aes-128-migration", log("aes-128-migration"));
     let contents = &found.contents;
     assert_eq!(contents.server_name.as_deref(), Some("server.example"));

@@ -713,15 +713,15 @@ static void on_restore(struct lasthop_connection *c, const struct lasthop_event 
 {
 	struct tcp_sock *tp = &c->tp;
 	struct sock *sk = &tp->inet_conn.sk;
-	u32 told;
+	u32 restored;
 	bool undoes;
 
 	/* With a size the segments have changed, and the bytes of the windows have not. */
 	if (e->size)
 		tp->mss_cache = e->size;
-	told = max(segments_of(c, e->cwnd), 1U);
-	undoes = !e->size && told > tp->snd_cwnd && tp->inet_conn.icsk_ca_state >= TCP_CA_CWR;
-	tp->snd_cwnd = undoes ? inet_csk(sk)->icsk_ca_ops->undo_cwnd(sk) : told;
+	restored = max(segments_of(c, e->cwnd), 1U);
+	undoes = !e->size && restored > tp->snd_cwnd && tp->inet_conn.icsk_ca_state >= TCP_CA_CWR;
+	tp->snd_cwnd = undoes ? inet_csk(sk)->icsk_ca_ops->undo_cwnd(sk) : restored;
 	tp->snd_ssthresh = e->ssthresh == U64_MAX ? TCP_INFINITE_SSTHRESH : segments_of(c, e->ssthresh);
 }
 

@@ -68,11 +68,11 @@ impl Batch {
                 scope.spawn(move || Python::attach(|py| py.detach(|| self.work(&sender))));
             }
             drop(sender);
-            let told = self.tell(&receiver, finished);
+            let reported = self.tell(&receiver, finished);
             // A worker that waits to send its result finds the channel closed.
             self.stopped.store(true, Ordering::Relaxed);
             drop(receiver);
-            told
+            reported
         })
     }
 

@@ -62,7 +62,8 @@ pub(crate) fn explanations(
 ) -> Result<String, Failure> {
     let (tables, known) = (read(&tables)?, parsed(known)?);
     Ok(py.detach(|| {
-        view::explain(&tables, flow.as_deref(), known.captured, &known.reports).map(|told| json_of(&told))
+        view::explain(&tables, flow.as_deref(), known.captured, &known.reports)
+            .map(|explanations| json_of(&explanations))
     })?)
 }
 

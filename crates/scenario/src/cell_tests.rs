@@ -70,7 +70,7 @@ fn links_that_name_a_channel_share_it() {
 }
 
 #[test]
-fn mistakes_are_told_with_line_key_and_remedy() {
+fn mistakes_are_reported_with_line_key_and_remedy() {
     let place = "user = { place = [\"90 km\", \"0 m\"] }";
     let blocks = "cell = { adaptation = { blocks = [{ bits = 200, codes = 1, needs = \"-3 dB\" }, { bits = 100, codes = 1, \
                   needs = \"0 dB\" }] } }";

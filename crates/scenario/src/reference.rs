@@ -131,7 +131,7 @@ impl<'a> Page<'a> {
             required: false,
             value: self.value(at, property),
             default: default(property),
-            meaning: self.told(property),
+            meaning: self.description(property),
         }
     }
 
@@ -167,15 +167,15 @@ impl<'a> Page<'a> {
     }
 
     /// The meaning of a key, and of each of its words, if its values are words.
-    fn told(&self, property: &Value) -> String {
+    fn description(&self, property: &Value) -> String {
         let schema = plain(self.root, property);
         let each = options(schema).into_iter().flatten().filter_map(|option| {
             let word = option.get("const")?;
             Some(format!("`{word}`: {}", meaning(option, option).trim_end_matches('.')))
         });
         let words: Vec<String> = each.collect();
-        let told = meaning(property, schema);
-        if words.is_empty() { told } else { format!("{told} {}.", words.join("; ")) }
+        let description = meaning(property, schema);
+        if words.is_empty() { description } else { format!("{description} {}.", words.join("; ")) }
     }
 
     /// The notation of a key's value.
@@ -236,37 +236,37 @@ impl<'a> Page<'a> {
         if let Some(members) = members(schema) {
             return members.flat_map(|(name, parameters)| self.member(name, parameters)).collect();
         }
-        let told = meaning(option, schema);
+        let description = meaning(option, schema);
         let keys = schema["properties"].as_object();
-        let (written, told, parameters) = match keys.and_then(|keys| keys.iter().next()) {
+        let (written, description, parameters) = match keys.and_then(|keys| keys.iter().next()) {
             Some((name, property)) if keys.is_some_and(|keys| keys.len() == 1) => {
-                self.named(name, property, told)
+                self.named(name, property, description)
             }
-            _ => (self.value("", option), told, self.below("", option)),
+            _ => (self.value("", option), description, self.below("", option)),
         };
-        Self::rows(written, told, parameters)
+        Self::rows(written, description, parameters)
     }
 
     fn member(&mut self, name: &str, parameters: &'a Value) -> Vec<(String, String)> {
-        let told = meaning(parameters, parameters);
-        let (written, told, parameters) = self.named(name, parameters, told);
-        Self::rows(written, told, parameters)
+        let description = meaning(parameters, parameters);
+        let (written, description, parameters) = self.named(name, parameters, description);
+        Self::rows(written, description, parameters)
     }
 
     /// The notation of an option, and a row for each of its parameters.
-    fn rows(written: String, told: String, parameters: Vec<Key>) -> Vec<(String, String)> {
+    fn rows(written: String, description: String, parameters: Vec<Key>) -> Vec<(String, String)> {
         let rows = parameters
             .into_iter()
             .map(|key| (format!("… `{}`{}: {}", key.at, key.need(), key.values()), key.meaning));
-        std::iter::once((written, told)).chain(rows).collect()
+        std::iter::once((written, description)).chain(rows).collect()
     }
 
     /// An option that is written as a table of one key, its name: its parameters are a table's keys, or another value.
-    fn named(&mut self, name: &str, property: &'a Value, told: String) -> (String, String, Vec<Key>) {
+    fn named(&mut self, name: &str, property: &'a Value, description: String) -> (String, String, Vec<Key>) {
         let schema = plain(self.root, property);
         let written = format!("`{{ {name} = … }}`");
         if schema.get("properties").is_some() || schema["type"] == "object" {
-            return (written, told, self.below("", property));
+            return (written, description, self.below("", property));
         }
         let options = schema.get("anyOf").and_then(Value::as_array);
         let table = options.and_then(|options| {
@@ -279,8 +279,9 @@ impl<'a> Page<'a> {
         };
         let parameters = self.below("", table.unwrap_or(property));
         let what = if schema.get("pattern").is_some() { String::new() } else { meaning(schema, schema) };
-        let told = [told.trim_end_matches('.'), &*what].join(". ").trim_end_matches(". ").to_owned();
-        (format!("{written}: {value}"), told, parameters)
+        let description =
+            [description.trim_end_matches('.'), &*what].join(". ").trim_end_matches(". ").to_owned();
+        (format!("{written}: {value}"), description, parameters)
     }
 }
 

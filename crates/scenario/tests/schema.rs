@@ -29,7 +29,7 @@ fn every_reference_in_a_schema_leads_somewhere() {
 #[test]
 fn a_page_tells_the_parameters_of_what_is_chosen_by_name() {
     let page = lasthop_scenario::reference_text("scenario").expect("scenarios have a page");
-    for told in [
+    for row in [
         "| … `share` (required): number |",
         "| … `target`: a duration like \"200 ms\"; default `\"5 ms\"` |",
         "| … `bottleneck` (required): see Links |",
@@ -37,7 +37,7 @@ fn a_page_tells_the_parameters_of_what_is_chosen_by_name() {
         "| `{ uniform = … }`: list of two, each a duration like \"200 ms\" |",
         "| … `down`: table with the keys of `links[].down` |",
     ] {
-        assert!(page.contains(told), "{told}");
+        assert!(page.contains(row), "{row}");
     }
 }
 

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn late_lost_and_doubled_datagrams_are_told_apart() {
+    fn late_lost_and_doubled_datagrams_are_distinguished() {
         let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)), None);
         let sent: Vec<Datagram> = (0..4).map(|n| datagrams.send(at(20 * n), Side::From, SIZE)).collect();
         datagrams.on_received(at(30), sent[0], SIZE);

@@ -108,7 +108,7 @@ mod tests {
             log.receive_datagram(at(ms), number, SIZE);
         }
         log.refuse_datagram(2);
-        let mut told = flow();
+        let mut observed = flow();
         let service = Service {
             transport: Transport::Udp,
             port: 1,
@@ -121,10 +121,10 @@ mod tests {
             voice: None,
             playback: None,
         };
-        told.add_program(&log, service, 1, true);
-        let measures = &told.summary.measures;
-        assert_eq!((measures.packets_lost, measures.packets_late, told.summary.bytes), (2, 1, 200));
-        assert_eq!((told.summary.segments_sent, told.summary.completed), (5, false));
+        observed.add_program(&log, service, 1, true);
+        let measures = &observed.summary.measures;
+        assert_eq!((measures.packets_lost, measures.packets_late, observed.summary.bytes), (2, 1, 200));
+        assert_eq!((observed.summary.segments_sent, observed.summary.completed), (5, false));
         assert_eq!(measures.frame_loss, Some(0.75));
     }
 
@@ -132,8 +132,8 @@ mod tests {
     fn transfers_of_connections_leave_the_counts_of_segments_alone() {
         let mut log = ProgramLog::default();
         log.report(Transfer { start: at(10), end: at(40), bytes: SIZE });
-        let mut told = flow();
-        (told.summary.bytes, told.summary.completed) = (7, true);
+        let mut observed = flow();
+        (observed.summary.bytes, observed.summary.completed) = (7, true);
         let service = Service {
             transport: Transport::Tcp,
             port: 1,
@@ -146,8 +146,11 @@ mod tests {
             voice: None,
             playback: None,
         };
-        told.add_program(&log, service, 0, false);
-        assert_eq!((told.summary.bytes, told.summary.completed, told.transfers.len()), (7, true, 1));
-        assert_eq!(told.summary.measures.transfer_mean_s, Some(0.03));
+        observed.add_program(&log, service, 0, false);
+        assert_eq!(
+            (observed.summary.bytes, observed.summary.completed, observed.transfers.len()),
+            (7, true, 1)
+        );
+        assert_eq!(observed.summary.measures.transfer_mean_s, Some(0.03));
     }
 }

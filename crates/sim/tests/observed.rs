@@ -60,7 +60,7 @@ fn data() -> Vec<u8> {
 }
 
 #[test]
-fn the_loss_of_an_external_packet_is_told_with_its_rule() {
+fn the_loss_of_an_external_packet_is_reported_with_its_rule() {
     let mut world = World::new(spec(json!([{ "packet": 1, "effect": "drop" }]))).unwrap();
     let id = world
         .inject(Instant::START, NodeId::new(0), data())
@@ -87,7 +87,7 @@ fn a_damaged_external_packet_arrives_and_counts_as_lost() {
 }
 
 #[test]
-fn a_delayed_external_packet_is_told_of_and_arrives() {
+fn a_delayed_external_packet_is_reported_and_arrives() {
     let mut world = World::new(spec(json!([{ "packet": 1, "delay": "2 s" }]))).unwrap();
     world.inject(Instant::START, NodeId::new(0), data()).unwrap();
     world.run_until(Instant::from_nanos(3_000_000_000)).unwrap();

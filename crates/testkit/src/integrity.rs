@@ -76,8 +76,8 @@ impl Ends {
     pub fn run(&self, number: u64) -> Result<(), String> {
         let [(sends, sender), (receives, receiver)] = self.pairing(number);
         let outcome = catch_unwind(AssertUnwindSafe(|| connect(number, sender, receiver)));
-        let told = |wrong: String| format!("connection {number}, {sends} → {receives}: {wrong}");
-        outcome.unwrap_or_else(|_| Err("panicked".to_owned())).map_err(told)
+        let with_ends = |wrong: String| format!("connection {number}, {sends} → {receives}: {wrong}");
+        outcome.unwrap_or_else(|_| Err("panicked".to_owned())).map_err(with_ends)
     }
 }
 

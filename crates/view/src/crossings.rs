@@ -25,7 +25,7 @@ pub(crate) fn crossings(packets: &Table, specification: &Value, packer: &mut Pac
     let (directions, flows) = (directions(&all), all.distinct("flow"));
     let mut view = columns(&rows, &directions, &flows, packer);
     let (words, why) = reasons(&rows, packer);
-    let told = json!({
+    let labels = json!({
         "left_out": all.len() - rows.len(),
         "kinds": KINDS,
         "links": links(specification, &directions),
@@ -33,7 +33,7 @@ pub(crate) fn crossings(packets: &Table, specification: &Value, packer: &mut Pac
         "words": words,
         "why": why,
     });
-    view.extend(told.as_object().cloned().unwrap_or_default());
+    view.extend(labels.as_object().cloned().unwrap_or_default());
     Value::Object(view)
 }
 
@@ -94,10 +94,10 @@ fn directions<'a>(rows: &Rows<'a>) -> Vec<Direction<'a>> {
 
 /// What happened to packets that were lost or delayed, in words, and for each crossing which.
 fn reasons(rows: &Rows<'_>, packer: &mut Packer) -> (Vec<String>, Packed) {
-    let told = rows.combinations(["fate", "rule", "delay_cause"]);
+    let combinations = rows.combinations(["fate", "rule", "delay_cause"]);
     let usual = ["delivered", "", ""];
-    let known = first_seen(std::iter::once(usual).chain(told.0.iter().copied()));
-    let why = packer.places(places(told, &known));
+    let known = first_seen(std::iter::once(usual).chain(combinations.0.iter().copied()));
+    let why = packer.places(places(combinations, &known));
     (known.into_iter().map(reason).collect(), why)
 }
 

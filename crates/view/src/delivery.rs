@@ -26,8 +26,9 @@ pub(crate) struct Series {
 pub(crate) fn flight(flow: &Flow<'_>) -> Series {
     if flow.is_of_datagrams() {
         // For QUIC and DCCP the sender's record has it: acknowledgments of QUIC are encrypted.
-        let told = |column| flow.decisions.as_ref().map(|told| told.numbers(column)).unwrap_or_default();
-        return Series { time: told("time_ns"), value: told("flight") };
+        let recorded =
+            |column| flow.decisions.as_ref().map(|recorded| recorded.numbers(column)).unwrap_or_default();
+        return Series { time: recorded("time_ns"), value: recorded("flight") };
     }
     let rows = &flow.at_sender;
     let time = rows.numbers("time_ns");
@@ -47,10 +48,10 @@ pub(crate) fn flight(flow: &Flow<'_>) -> Series {
 
 /// The decisions in which the sender noted its pipe, before it sent anything on them.
 fn recorded_pipes<'a>(flow: &Flow<'a>) -> Option<Rows<'a>> {
-    let told = flow.decisions.as_ref()?;
-    let sampled = told.among("reason", &[SAMPLED]).contains(&true);
-    let noted = told.has("pipe") && !told.is_empty() && !sampled;
-    noted.then(|| told.marked(&not(&told.among("event", &[AFTER_SENDING]))))
+    let decisions = flow.decisions.as_ref()?;
+    let sampled = decisions.among("reason", &[SAMPLED]).contains(&true);
+    let noted = decisions.has("pipe") && !decisions.is_empty() && !sampled;
+    noted.then(|| decisions.marked(&not(&decisions.among("event", &[AFTER_SENDING]))))
 }
 
 /// The pipe at the last decision with all that was sent since, after each packet of one connection.

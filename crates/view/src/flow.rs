@@ -222,10 +222,10 @@ fn reasons(rows: &Rows<'_>) -> Vec<String> {
     if !rows.flags("retransmission").contains(&true) || !rows.has("explanation") {
         return vec![String::new(); rows.len()];
     }
-    let words = |(cause, told): (&str, &str)| match (cause.replace('_', " "), told) {
+    let words = |(cause, verdict): (&str, &str)| match (cause.replace('_', " "), verdict) {
         (cause, "") => cause,
-        (cause, told) if cause.is_empty() => told.into(),
-        (cause, told) => format!("{cause}: {told}"),
+        (cause, verdict) if cause.is_empty() => verdict.into(),
+        (cause, verdict) => format!("{cause}: {verdict}"),
     };
     rows.texts("cause").into_iter().zip(rows.texts("explanation")).map(words).collect()
 }

@@ -199,11 +199,11 @@ fn events(tcp: &Rows<'_>, packer: &mut Packer) -> (Vec<String>, Value) {
     words.dedup();
     let which = happened.iter().map(|word| words.partition_point(|known| known < word));
     let columns = json!({"time": packer.add(notable.numbers("time_ns")), "word": packer.places(which)});
-    let told = words.into_iter().map(|(event, reason)| match (event.replace('_', " "), reason) {
+    let labels = words.into_iter().map(|(event, reason)| match (event.replace('_', " "), reason) {
         (event, "") => event,
         (event, reason) => format!("{event}: {reason}"),
     });
-    (told.collect(), columns)
+    (labels.collect(), columns)
 }
 
 fn queue_view(queue: &Queue, packer: &mut Packer) -> Value {
@@ -221,16 +221,16 @@ fn queue_view(queue: &Queue, packer: &mut Packer) -> Value {
 }
 
 /// The first events of a connection, and its shares of time.
-fn story(told: &Explanation) -> Value {
-    let events = told.events.iter().take(MOST_EVENTS);
+fn story(explanation: &Explanation) -> Value {
+    let events = explanation.events.iter().take(MOST_EVENTS);
     let event =
         |event: &Event| json!({"from": event.start, "to": event.end, "kind": event.kind, "text": event.text});
     json!({
-        "connection": told.connection,
-        "facts": told.facts,
+        "connection": explanation.connection,
+        "facts": explanation.facts,
         "events": events.map(event).collect::<Vec<_>>(),
-        "left_out": told.events.len().saturating_sub(MOST_EVENTS),
-        "shares": told.time_shares.iter().map(share).collect::<Vec<_>>(),
+        "left_out": explanation.events.len().saturating_sub(MOST_EVENTS),
+        "shares": explanation.time_shares.iter().map(share).collect::<Vec<_>>(),
     })
 }
 

@@ -87,10 +87,10 @@ def print_joined(joined: Sequence[Joined]) -> None:
     rows: list[list[object]] = []
     for one in joined:
         for crossing, back in ((one.forward, False), (one.backward, True)):
-            told = crossing.to_json()
-            delays = [f"{1e3 * value:.3f}" for value in (told["delay_s"] or {}).values()]
+            measures = crossing.to_json()
+            delays = [f"{1e3 * value:.3f}" for value in (measures["delay_s"] or {}).values()]
             ends = one.near.ends if (one.near.bulk_sender == 0) != back else one.near.ends[::-1]
-            rows.append([*ends, *(told[name] for name in columns), *delays])
+            rows.append([*ends, *(measures[name] for name in columns), *delays])
     headings = ("delay min ms", "median", "95 %", "max")
     print_table("Both ends joined", ["from", "to", *columns, *headings], rows[:MOST_ROWS])
     for one in joined[:MOST_ROWS]:
@@ -111,11 +111,11 @@ def _print_places(connections: Sequence[Mapping[str, Any]]) -> None:
 
 def _print_controls(connections: Sequence[Mapping[str, Any]]) -> None:
     """Print the congestion controls of the senders of most data, as far as their windows show them."""
-    told = [each["senders"][each["bulk_sender"]]["congestion_control"] for each in connections]
-    known = [one for one in told if one["name"] != UNKNOWN]
+    controls = [each["senders"][each["bulk_sender"]]["congestion_control"] for each in connections]
+    known = [one for one in controls if one["name"] != UNKNOWN]
     for name, count in Counter(one["name"] for one in known).most_common():
         least = min(one["probability"] for one in known if one["name"] == name)
-        share = f"{count} of {len(told)} connections"
+        share = f"{count} of {len(controls)} connections"
         print_line(f"congestion control by the shape of the window: {name}, {share} ({100 * least:.0f} % or more)")
 
 

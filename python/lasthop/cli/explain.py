@@ -54,22 +54,22 @@ def command(results: tuple[Path, ...], flow: str | None, cases: tuple[str, ...],
             _print(path if len(found) > 1 else "", one, events)
 
 
-def _print(path: str, told: Explanation, most: int) -> None:
-    title = f"{told.flow}, connection {told.connection}" if told.connection > 1 else told.flow
-    print_line(f"{path} {title}: {told.start:.3f} s to {told.end:.3f} s".strip(), style="bold")
-    for fact in told.facts:
+def _print(path: str, explained: Explanation, most: int) -> None:
+    title = f"{explained.flow}, connection {explained.connection}" if explained.connection > 1 else explained.flow
+    print_line(f"{path} {title}: {explained.start:.3f} s to {explained.end:.3f} s".strip(), style="bold")
+    for fact in explained.facts:
         print_line(f"  {fact}")
-    for event in told.events[:most]:
+    for event in explained.events[:most]:
         print_line(f"  {event.start:9.3f} s  {event.text}")
-    if len(told.events) > most:
-        print_line(f"  {len(told.events) - most} more events; --events {len(told.events)} prints them, --json has them")
-    _print_causes(told)
-    _print_time(told)
+    if (number := len(explained.events)) > most:
+        print_line(f"  {number - most} more events; --events {number} prints them, --json has them")
+    _print_causes(explained)
+    _print_time(explained)
     print_line()
 
 
-def _print_causes(told: Explanation) -> None:
-    if told.causes:
+def _print_causes(explained: Explanation) -> None:
+    if explained.causes:
         print_line()
         rows: list[Sequence[object]] = [
             [
@@ -79,7 +79,7 @@ def _print_causes(told: Explanation) -> None:
                 cause.why.replace("_", " "),
                 cause.origin,
             ]
-            for cause in told.causes
+            for cause in explained.causes
         ]
         print_table("Retransmissions, by cause", ["copies", "sent on", "needed", "why", "fate of earlier copies"], rows)
 
@@ -88,11 +88,11 @@ def _needed(needed: bool | None) -> str:
     return "unknown" if needed is None else "yes" if needed else "no"
 
 
-def _print_time(told: Explanation) -> None:
-    if told.time_shares:
-        whole = sum(share.seconds for share in told.time_shares)
+def _print_time(explained: Explanation) -> None:
+    if explained.time_shares:
+        whole = sum(share.seconds for share in explained.time_shares)
         print_line()
-        judged = any(share.confidence for share in told.time_shares)
+        judged = any(share.confidence for share in explained.time_shares)
         rows = [
             [
                 f"{share.seconds:.3f}",
@@ -100,7 +100,7 @@ def _print_time(told: Explanation) -> None:
                 *([share.confidence] if judged else []),
                 share.words,
             ]
-            for share in told.time_shares
+            for share in explained.time_shares
         ]
         headings = ["seconds", "share", *(["confidence"] if judged else []), "on"]
         print_table("Where the time went", headings, rows)

@@ -126,8 +126,10 @@ def command(
     goodputs = [[one.goodput for one in those] for those in by_profile]
     gain = gain_of(*goodputs) if len(goodputs) == 2 else None
     if as_json:
-        told = None if gain is None else gain.to_json()
-        print_json({"url": url, "links": list(links), "fetches": [one.to_json() for one in fetches], "gain": told})
+        gain_as_json = None if gain is None else gain.to_json()
+        print_json(
+            {"url": url, "links": list(links), "fetches": [one.to_json() for one in fetches], "gain": gain_as_json}
+        )
         return
     _print(fetches)
     if gain is not None:

@@ -75,8 +75,8 @@ def command(
     if out is not None:
         _write(out, scenario_text(found, profile, out.stem), proved=proof is None or proof.holds)
     if as_json:
-        told = {"rerun": again.to_json() if again else None, "proof": proof.to_json() if proof else None}
-        print_json({**found.to_json(), **told})
+        checks = {"rerun": again.to_json() if again else None, "proof": proof.to_json() if proof else None}
+        print_json({**found.to_json(), **checks})
     else:
         _print(found)
         if again:
@@ -102,8 +102,8 @@ def _write(out: Path, text: str, proved: bool) -> None:
 
 
 def _print(found: Fit) -> None:
-    told = found.to_json()
-    print_line(f"{told['flow']}: captured at {told['seen_from']}, {found.seconds:.1f} s", style="bold")
+    fitted = found.to_json()
+    print_line(f"{fitted['flow']}: captured at {fitted['seen_from']}, {found.seconds:.1f} s", style="bold")
     if found.clocks:
         print_line(f"clocks: {found.clocks.assumption}; the base delay of both ways together does not depend on it")
     rows = _rows("there" if found.backward else "there and back", found.forward)

@@ -92,10 +92,10 @@ def _print(title: str | None, names: Sequence[str], rows: Sequence[Mapping[str, 
     """Print the rows, if there are any, with the columns that have a number in some row."""
     if not rows:
         return
-    told = {key: column for key, column in columns.items() if any(row.get(key) is not None for row in rows)}
+    measured = {key: column for key, column in columns.items() if any(row.get(key) is not None for row in rows)}
     print_line("" if title is None else f"\n{title}")
-    head = [*names, *(words for words, _ in told.values())]
-    print_table(None, head, [[*(row[name] for name in names), *_numbers(row, told)] for row in rows])
+    head = [*names, *(words for words, _ in measured.values())]
+    print_table(None, head, [[*(row[name] for name in names), *_numbers(row, measured)] for row in rows])
 
 
 def _numbers(row: Mapping[str, Any], columns: Columns) -> Iterator[float | None]:

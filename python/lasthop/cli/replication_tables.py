@@ -36,9 +36,9 @@ _MORE_OF_LINKS = {"utilisation": "utilisation", "drop_rate": "drop rate", "queue
 
 def _print_means(what: str, found: Mapping[str, Mapping[str, Spread]], columns: Mapping[str, str]) -> None:
     """Print one row for each name, with the columns that have a number in some row."""
-    told = [key for key in columns if any(key in measures for measures in found.values())]
-    rows = [[name, *(_mean(measures.get(key)) for key in told)] for name, measures in found.items()]
-    print_table(None, [what, *(columns[key] for key in told)], rows)
+    measured = [key for key in columns if any(key in measures for measures in found.values())]
+    rows = [[name, *(_mean(measures.get(key)) for key in measured)] for name, measures in found.items()]
+    print_table(None, [what, *(columns[key] for key in measured)], rows)
 
 
 def _mean(found: Spread | None) -> str | None:

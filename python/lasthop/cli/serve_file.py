@@ -94,7 +94,7 @@ def command(
         server_scenario(links, name, tested=name == profile, more=more, overrides=overrides, seed=seed)
         for name in profiles
     ]
-    told = _Connections(profiles, file.stat().st_size, as_json)
+    connections = _Connections(profiles, file.stat().st_size, as_json)
     run, status = _native.serve(
         [scenario.json for scenario in scenarios],
         port,
@@ -104,9 +104,9 @@ def command(
         " + ".join(Path(link).stem for link in links) or "no emulated link",
         lambda descriptor: answer(descriptor, file),
         (lambda _line: None) if quiet else (lambda line: remark(f"lasthop: {line}")),
-        told.tell,
+        connections.print_ended,
     )
-    told.tell_gain()
+    connections.print_gain()
     if out is not None:
         write_run(in_memory(run, scenarios[0]), out)
         remark(f"wrote {out}")
@@ -138,18 +138,18 @@ class _Connections:
         self.as_json = as_json
         self.goodputs: list[list[float]] = [[] for _ in profiles]
 
-    def tell(self, text: str) -> None:
+    def print_ended(self, text: str) -> None:
         """Print a connection that has ended; `text` is its summary as JSON."""
-        told = json.loads(text)
-        flow, name = told["flow"], self.profiles[told["profile"]]
-        if told["broken"] is None and flow["bytes"] >= self.size and flow["throughput_Bps"]:
-            self.goodputs[told["profile"]].append(flow["throughput_Bps"])
+        summary = json.loads(text)
+        flow, name = summary["flow"], self.profiles[summary["profile"]]
+        if summary["broken"] is None and flow["bytes"] >= self.size and flow["throughput_Bps"]:
+            self.goodputs[summary["profile"]].append(flow["throughput_Bps"])
         if self.as_json:
-            print_json({**told, "profile": name})
+            print_json({**summary, "profile": name})
         else:
-            print_line(f"{told['peer']}  {name}: {_in_words(told, flow)}")
+            print_line(f"{summary['peer']}  {name}: {_in_words(summary, flow)}")
 
-    def tell_gain(self) -> None:
+    def print_gain(self) -> None:
         """Print the gain of the first profile over the second, from pairs of complete transfers."""
         if len(self.profiles) < 2:
             return
@@ -165,9 +165,9 @@ class _Connections:
             print_line(f"{self.profiles[0]} against {self.profiles[1]}: {words}")
 
 
-def _in_words(told: dict[str, Any], flow: dict[str, Any]) -> str:
+def _in_words(summary: dict[str, Any], flow: dict[str, Any]) -> str:
     if flow["elapsed_s"] is None or not flow["throughput_Bps"]:
-        return f"no data ({told['broken'] or 'the client closed'})"
+        return f"no data ({summary['broken'] or 'the client closed'})"
     words = [
         f"{flow['bytes']} bytes in {flow['elapsed_s']:.2f} s",
         f"{flow['throughput_Bps']:.0f} byte/s",
@@ -177,6 +177,6 @@ def _in_words(told: dict[str, Any], flow: dict[str, Any]) -> str:
     if flow["unnecessary_retransmissions"]:
         words.append(f"{flow['unnecessary_retransmissions']} needless ({causes})")
     words.append(f"{flow['timeouts']} timeouts, {flow['spurious_timeouts']} spurious")
-    if told["broken"] is not None:
-        words.append(str(told["broken"]))
+    if summary["broken"] is not None:
+        words.append(str(summary["broken"]))
     return ", ".join(words)

@@ -32,10 +32,10 @@ _COLUMNS: Final = {
 def print_sweep(found: Sweep) -> None:
     """Print the values on the axes and the measures of each case; with several seeds as means ± 95 % interval."""
     print_line(f"{found.scenario}: {_runs(found)}\n")
-    told = [key for key in _COLUMNS if any(key in case.measures for case in found.cases)]
-    head = [*_axis_names(found), *(_COLUMNS[key][0] for key in told)]
-    print_table(None, head, [_row(case, told) for case in found.cases])
-    for line in _meanings(found, told):
+    measured = [key for key in _COLUMNS if any(key in case.measures for case in found.cases)]
+    head = [*_axis_names(found), *(_COLUMNS[key][0] for key in measured)]
+    print_table(None, head, [_row(case, measured) for case in found.cases])
+    for line in _meanings(found, measured):
         print_line(line)
     for path in found.without_effect:
         print_line(f"\n{path} changes nothing: the runs with each of its values are equal in every number")
@@ -54,14 +54,14 @@ def _runs(found: Sweep) -> str:
     return f"{each}; means ± 95 % (Student's t){some}"
 
 
-def _meanings(found: Sweep, told: Sequence[str]) -> list[str]:
+def _meanings(found: Sweep, measured: Sequence[str]) -> list[str]:
     """Return the scope of the totals if there are several flows."""
     summary, rivals = found.cases[0].summaries[0], found.cases[0].rivals
     flows = len(summary["flows"])
     if flows < 2:
         return []
     lines = [f"\nMbit/s: what all {flows} flows received, {period_of(summary).words}"]
-    if "fairness" in told:
+    if "fairness" in measured:
         lines.append(f"Jain's index: of the {len(rivals.flows)} bulk flows that share {rivals.place}")
     return lines
 
@@ -72,9 +72,9 @@ def _axis_names(found: Sweep) -> list[str]:
     return [axis.name if short.count(axis.name) == 1 else axis.path for axis in found.axes]
 
 
-def _row(case: Case, told: Sequence[str]) -> list[object]:
+def _row(case: Case, measured: Sequence[str]) -> list[object]:
     measures = case.measures
-    return [*case.values, *(_cell(measures.get(key), _COLUMNS[key][1]) for key in told)]
+    return [*case.values, *(_cell(measures.get(key), _COLUMNS[key][1]) for key in measured)]
 
 
 def _cell(found: Spread | None, factor: float) -> object:

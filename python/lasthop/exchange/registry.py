@@ -12,7 +12,7 @@ from lasthop.exchange import csv_tables, flent, mahimahi, qlog, qlog_tcp, xplot
 from lasthop.exchange.file_format import Format, Result
 from lasthop.plots.source import check_opened, check_tables
 from lasthop.results import open_run
-from lasthop.results.damage import telling_damage
+from lasthop.results.damage import reporting_damage
 
 if TYPE_CHECKING:
     from lasthop.results import Run, RunResult
@@ -45,7 +45,7 @@ def export(run: Run | RunResult | str | PathLike[str], format: str, folder: str 
     written = []
     with naming(target):
         target.mkdir(parents=True, exist_ok=True)
-    with telling_damage(run):
+    with reporting_damage(run):
         for file in chosen.files(Result(run, run.summary, run.specification, __version__)):
             path = target / file.name
             content = file.content.encode() if isinstance(file.content, str) else file.content

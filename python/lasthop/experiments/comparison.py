@@ -107,9 +107,9 @@ def compare(folders: Sequence[str | PathLike[str]]) -> Comparison:
     results = [Path(folder) for folder in folders]
     kinds = [_kind_of(path) for path in results]
     if len(set(kinds)) > 1:
-        told = ", ".join(f"{path} is a {kind}" for path, kind in zip(results, kinds, strict=True))
+        described = ", ".join(f"{path} is a {kind}" for path, kind in zip(results, kinds, strict=True))
         raise InputError(
-            f"results of different kinds have no measures in common: {told}",
+            f"results of different kinds have no measures in common: {described}",
             help="compare runs with runs, sweeps with sweeps, studies with studies",
         )
     read = _READERS[kinds[0]]
@@ -120,10 +120,12 @@ def compare(folders: Sequence[str | PathLike[str]]) -> Comparison:
         if sum((of, measure) in measures for measures in found) > 1
     ]
     if not rows:
-        told = "; ".join(
+        contents = "; ".join(
             f"{path}: {', '.join(_things(each)) or 'nothing'}" for path, each in zip(results, found, strict=True)
         )
-        raise InputError(f"the results have nothing of the same name: {told}", help="compare runs with the same flows")
+        raise InputError(
+            f"the results have nothing of the same name: {contents}", help="compare runs with the same flows"
+        )
     return Comparison(kinds[0], _names(results), tuple(rows))
 
 

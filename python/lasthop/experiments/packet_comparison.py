@@ -95,8 +95,8 @@ def compare_packets(first: Path, second: Path) -> PacketComparison:
 
 
 def _stated_error(runs: Iterable[RunResult]) -> float | None:
-    told = [float(run.summary["lateness"]["max_ms"]) for run in runs if "lateness" in run.summary]
-    return max(told, default=None)
+    stated = [float(run.summary["lateness"]["max_ms"]) for run in runs if "lateness" in run.summary]
+    return max(stated, default=None)
 
 
 def _packets(segments: pa.Table) -> dict[Key, dict[Key, float]]:

@@ -25,7 +25,7 @@ from lasthop.experiments.journal import JOURNAL_FILE, Journal, Order
 from lasthop.experiments.sweep_runs import SweepRuns
 from lasthop.experiments.totals import NO_RIVALS, Rivals, fairness, rivals_of, throughput
 from lasthop.parallel import processors
-from lasthop.progress_bar import Tick, telling
+from lasthop.progress_bar import Tick, reporting
 from lasthop.provenance import machine, versions
 from lasthop.results.folder import CASES_FOLDER, discard, drawings_in
 from lasthop.results.html import table_html
@@ -257,8 +257,8 @@ def sweep(
             ended(case_of(place, summaries))
 
     journal = None if folder is None else _journal(Path(folder), grid, replications, order)
-    with telling(tick, progress=progress) as tell:
-        summaries = SweepRuns(cases, seeds, journal, tell, case_ended).run(jobs or processors())
+    with reporting(tick, progress=progress) as notify:
+        summaries = SweepRuns(cases, seeds, journal, notify, case_ended).run(jobs or processors())
     return Sweep(cases[0].name, grid, tuple(case_of(place, summaries[place]) for place in range(len(cases))))
 
 

@@ -69,10 +69,10 @@ def facts(report: Report) -> Iterator[str]:
     yield _control(sender["congestion_control"])
 
 
-def _control(told: Mapping[str, Any]) -> str:
-    if told["name"] == UNKNOWN:
-        return f"congestion control unknown: {told['reason']}"
-    return f"congestion control probably {told['name']} ({100 * told['probability']:.0f} %): {told['reason']}"
+def _control(control: Mapping[str, Any]) -> str:
+    if control["name"] == UNKNOWN:
+        return f"congestion control unknown: {control['reason']}"
+    return f"congestion control probably {control['name']} ({100 * control['probability']:.0f} %): {control['reason']}"
 
 
 def _segment_sizes(report: Report) -> str:
@@ -154,8 +154,8 @@ def _idle(host: str, found: Mapping[str, Any]) -> str:
 
 
 def _unseen(host: str, found: Mapping[str, Any]) -> str:
-    told = listed([f"{found['bytes']} bytes", count(found["packets"], "acknowledgment")])
-    return f"data of {host} are acknowledged that the capture lacks: {told} (frame {found['frame']})"
+    amount = listed([f"{found['bytes']} bytes", count(found["packets"], "acknowledgment")])
+    return f"data of {host} are acknowledged that the capture lacks: {amount} (frame {found['frame']})"
 
 
 _WORDS: Final = {

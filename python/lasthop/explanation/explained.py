@@ -19,7 +19,7 @@ from lasthop.plots.flow import choose_flow, flow_names
 from lasthop.plots.source import Source
 from lasthop.quic_connection import is_opened
 from lasthop.results import open_run
-from lasthop.results.damage import telling_damage
+from lasthop.results.damage import reporting_damage
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ def explain(source: Source | str | PathLike[str], flow: str | None = None) -> li
     unopened = _unopened(source)
     if flow in unopened:
         return [unopened[flow]]
-    with telling_damage(source):
+    with reporting_damage(source):
         if flow is not None:
             choose_flow([*flow_names(source), *unopened], flow)
-        told = json.loads(_native.explanations(viewed_tables(source), flow, subject_of(source)))
-    found = [_explanation(each) for each in told] + (list(unopened.values()) if flow is None else [])
+        explanations = json.loads(_native.explanations(viewed_tables(source), flow, subject_of(source)))
+    found = [_explanation(each) for each in explanations] + (list(unopened.values()) if flow is None else [])
     if not found:
         raise InputError(
             "there is no TCP connection to explain", help="datagrams have no retransmissions; see `lasthop plot`"
@@ -106,14 +106,14 @@ def _unopened(source: Source) -> dict[str, Explanation]:
     }
 
 
-def _explanation(told: Mapping[str, Any]) -> Explanation:
+def _explanation(found: Mapping[str, Any]) -> Explanation:
     return Explanation(
-        flow=told["flow"],
-        connection=told["connection"],
-        start=told["start"],
-        end=told["end"],
-        events=tuple(Event(**{**event, "packets": tuple(event["packets"])}) for event in told["events"]),
-        causes=tuple(Cause(**cause) for cause in told["causes"]),
-        time_shares=tuple(TimeShare(**share) for share in told["time_shares"]),
-        facts=tuple(told["facts"]),
+        flow=found["flow"],
+        connection=found["connection"],
+        start=found["start"],
+        end=found["end"],
+        events=tuple(Event(**{**event, "packets": tuple(event["packets"])}) for event in found["events"]),
+        causes=tuple(Cause(**cause) for cause in found["causes"]),
+        time_shares=tuple(TimeShare(**share) for share in found["time_shares"]),
+        facts=tuple(found["facts"]),
     )

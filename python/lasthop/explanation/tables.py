@@ -34,12 +34,12 @@ def subject_of(source: Source, flows: Sequence[str] | None = None) -> str:
         "specification": getattr(source, "specification", None),
         "flows": flows,
         "captured": index.get("clock") == "capture",
-        "reports": {flow: _told(report) for flow, report in reports.items()} | _told_of_quic(source),
+        "reports": {flow: _report_of(report) for flow, report in reports.items()} | _report_of_quic(source),
     }
     return json.dumps(subject)
 
 
-def _told(report: Mapping[str, Any]) -> dict[str, Any]:
+def _report_of(report: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "facts": list(facts(report)),
         "incidents": [asdict(event) for event in incidents(report)],
@@ -47,7 +47,7 @@ def _told(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told_of_quic(source: Source) -> dict[str, dict[str, Any]]:
+def _report_of_quic(source: Source) -> dict[str, dict[str, Any]]:
     """Return the reports on the QUIC connections whose packets were opened."""
     reports = quic_of(source)
     if not any(is_opened(report) for report in reports):

@@ -60,7 +60,7 @@ class _Sender:
         self.size = view.size[rows].astype(np.float64)
         self.arrived = np.full(len(rows), np.nan)
         self.lost = np.zeros(len(rows), dtype=bool)
-        self.told = np.zeros(len(rows), dtype=bool)
+        self.covered = np.zeros(len(rows), dtype=bool)
         self.again = np.zeros(len(rows), dtype=bool)
         # Acknowledged alone, in order: possibly after the delay of a delayed ACK (RFC 9293 §3.8.6.3).
         self.single = np.zeros(len(rows), dtype=bool)
@@ -106,8 +106,8 @@ class _Sender:
         covered = bisect_left(self.open, ack)
         for first in self.open[:covered]:
             if self.end[self.copies[first]] <= ack:
-                told = self._tell(self.copies.pop(first))
-                newest, news = max(newest, told), news + (told != NONE)
+                newly = self._cover(self.copies.pop(first))
+                newest, news = max(newest, newly), news + (newly != NONE)
         if covered:
             self.open = [first for first in self.open[:covered] if first in self.copies] + self.open[covered:]
             if ack > self.acknowledged:
@@ -117,8 +117,8 @@ class _Sender:
             wraps = (max(ack, 0) >> 32) << 32
             left, right = left + wraps, right + wraps
             for first in self.open[bisect_left(self.open, left) : bisect_left(self.open, right)]:
-                told = self._tell(self.copies[first])
-                newest, sacked = max(newest, told), sacked + (told != NONE)
+                newly = self._cover(self.copies[first])
+                newest, sacked = max(newest, newly), sacked + (newly != NONE)
         # Karn's algorithm: no sample of a retransmitted segment (RFC 6298 §3).
         if newest != NONE and not self.again[newest]:
             self.arrived[newest] = at
@@ -126,11 +126,11 @@ class _Sender:
             self.sacked[newest] = sacked == 1
             self.round_trips.append(at - float(self.sent[newest]))
 
-    def _tell(self, place: int) -> int:
+    def _cover(self, place: int) -> int:
         """Mark a packet as covered by an acknowledgment; return it if it was not covered before."""
-        if self.told[place]:
+        if self.covered[place]:
             return NONE
-        self.told[place] = True
+        self.covered[place] = True
         return place
 
 
@@ -146,7 +146,7 @@ def passage(view: View) -> tuple[Passage, RoundTrips]:
     alone = int(np.count_nonzero(sender.single)) / max(timed, 1)
     prompt = ~sender.sacked & (~sender.single if alone < MOST_ALONE else True)
     carries = np.array(sender.end, dtype=np.int64) > np.array(sender.first, dtype=np.int64)
-    last = np.flatnonzero(sender.told)
+    last = np.flatnonzero(sender.covered)
     known: Bools = carries & (np.arange(len(sender.sent)) <= (last[-1] if len(last) else NONE))
     found = Passage(sender.sent[known], sender.arrived[known], sender.lost[known], sender.size[known], prompt[known])
     fin = 1 if np.any((view.flags[sender.rows] & FIN) != 0) else 0

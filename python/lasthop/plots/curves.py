@@ -99,8 +99,8 @@ def _curves(rows: Columns, chart: Chart, metric: str) -> Iterator[Curve]:
         x = mine.numbers(chart.over) if chart.over in mine else _means(rows, chart.over, mine)
         order = np.argsort(x, kind="stable")
         mean, low, high, runs = (mine.numbers(key)[order] for key in ("mean", "mean_low", "mean_high", "n"))
-        told = runs >= FEWEST_FOR_BARS
-        yield Curve(words, x[order], mean, np.where(told, low, np.nan), np.where(told, high, np.nan))
+        has_bars = runs >= FEWEST_FOR_BARS
+        yield Curve(words, x[order], mean, np.where(has_bars, low, np.nan), np.where(has_bars, high, np.nan))
 
 
 def _means(rows: Columns, metric: str, of: Columns) -> Floats:

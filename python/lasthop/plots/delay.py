@@ -93,14 +93,14 @@ def draw_boxes(source: Source, view: View) -> Figure:
     found, note, _ = _read(source, view, "box")
     figure = style.new_figure(view.width, FRAME_IN + BOX_IN * max(len(found), 1))
     axes = figure.subplots()
-    told = [(one, delay * 1e3) for one, _, delay in found if len(delay)]
-    if told:
+    drawn = [(one, delay * 1e3) for one, _, delay in found if len(delay)]
+    if drawn:
         boxes = axes.boxplot(
-            [delay for _, delay in told], orientation="horizontal", whis=WHISKERS, showfliers=False, patch_artist=True,
-            tick_labels=[one.words for one, _ in told], widths=0.6,
+            [delay for _, delay in drawn], orientation="horizontal", whis=WHISKERS, showfliers=False, patch_artist=True,
+            tick_labels=[one.words for one, _ in drawn], widths=0.6,
             medianprops={"color": style.BLACK},
         )  # fmt: skip
-        for box, (one, _) in zip(boxes["boxes"], told, strict=True):
+        for box, (one, _) in zip(boxes["boxes"], drawn, strict=True):
             box.set(facecolor=one.colour, alpha=0.5)
         axes.invert_yaxis()
         if _are_far_apart([delay for _, _, delay in found]):

@@ -106,8 +106,8 @@ def flight(flow: FlowTables) -> Flight:
     """
     if flow.is_of_datagrams():
         # For QUIC only the sender's record has it: acknowledgments in datagrams are encrypted.
-        told = flow.decisions()
-        return Flight(told.seconds("time_ns"), told.numbers("flight"))
+        decisions = flow.decisions()
+        return Flight(decisions.seconds("time_ns"), decisions.numbers("flight"))
     rows = flow.at_sender()
     time, in_flight = rows.seconds("time_ns"), np.zeros(len(rows))
     pipes = _recorded_pipes(flow)
@@ -122,10 +122,10 @@ def _recorded_pipes(flow: FlowTables) -> Columns | None:
     """Return the decisions in which the sender noted its pipe, before it sent anything on them."""
     if not flow.has_decisions():
         return None
-    told = flow.decisions()
-    if "pipe" not in told or not len(told) or told.among("reason", (SAMPLED,)).any():
+    decisions = flow.decisions()
+    if "pipe" not in decisions or not len(decisions) or decisions.among("reason", (SAMPLED,)).any():
         return None
-    return told.where(~told.among("event", (AFTER_SENDING,)))
+    return decisions.where(~decisions.among("event", (AFTER_SENDING,)))
 
 
 def _pipe(rows: Columns, pipes: Columns) -> Floats:
@@ -212,12 +212,12 @@ def _round_trips(flow: FlowTables, heard: Columns, connection: float | None) -> 
     by_start = np.argsort(reported.start)
     place = np.searchsorted(reported.start[by_start], end - 1, side="right") - 1
     which = by_start[place.clip(min=0)]
-    told = (place >= 0) & (reported.start[which] <= start) & (end <= reported.end[which])
+    covers = (place >= 0) & (reported.start[which] <= start) & (end <= reported.end[which])
     of_copies = np.zeros(len(reported.row), dtype=np.bool_)
-    of_copies[which[told & ~once]] = True
+    of_copies[which[covers & ~once]] = True
     fills_gap = _after_duplicates(acks, heard)[reported.row.astype(np.int64)] & (reported.by_ack > 0)
     leads = reported.start[which] == start
-    chosen = once & told & ~of_copies[which] & (leads | ~fills_gap[which])
+    chosen = once & covers & ~of_copies[which] & (leads | ~fills_gap[which])
     at = time[reported.row[which[chosen]].astype(np.int64)]
     return at, at - sent.seconds("time_ns")[chosen]
 

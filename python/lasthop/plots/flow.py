@@ -322,8 +322,8 @@ def datagram_flows(source: Source) -> list[str]:
 
 def silent_flows(source: Source) -> list[str]:
     """The flows of datagrams whose sender recorded no decision: flows of UDP, not of QUIC."""
-    told = columns_of(source, "tcp").distinct("flow") if "tcp" in source.table_names else ()
-    return [name for name in datagram_flows(source) if name not in told]
+    recorded = columns_of(source, "tcp").distinct("flow") if "tcp" in source.table_names else ()
+    return [name for name in datagram_flows(source) if name not in recorded]
 
 
 def choose_flow(flows: list[str], name: str | None) -> str:
@@ -387,8 +387,8 @@ def _reasons(rows: Columns) -> Texts:
         return np.full(len(rows), "", dtype=np.object_)
     cause, sentence = rows.texts("cause"), rows.texts("explanation")
     words = [
-        f"{each.replace('_', ' ')}: {told}" if each and told else each.replace("_", " ") or told
-        for each, told in zip(cause, sentence, strict=True)
+        f"{each.replace('_', ' ')}: {verdict}" if each and verdict else each.replace("_", " ") or verdict
+        for each, verdict in zip(cause, sentence, strict=True)
     ]
     return np.array(words, dtype=np.object_)
 

@@ -26,7 +26,7 @@ from lasthop.plots import (
 )
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import ReadOnce, Source, check_opened, check_tables
-from lasthop.results.damage import telling_damage
+from lasthop.results.damage import reporting_damage
 
 KINDS: Final[tuple[Kind, ...]] = (
     time_sequence.KIND,
@@ -68,7 +68,7 @@ def draw(id: str, source: Source, view: View | None = None) -> Figure:
     kind.check_options(seen)
     check_tables(source, kind.id, kind.needs, kind.instead)
     check_opened(source, seen.flow)
-    with style.settings(), telling_damage(source, *(run for _, run in seen.beside)):
+    with style.settings(), reporting_damage(source, *(run for _, run in seen.beside)):
         return kind.draw(ReadOnce(source), seen)
 
 

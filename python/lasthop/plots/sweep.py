@@ -51,8 +51,8 @@ def save_sweep(found: Sweep, path: Path) -> None:
 
 def draw_sweep(found: Sweep) -> Figure:
     """Draw the grid: the mean of each case, with its 95 % interval where there are several seeds."""
-    told = [key for key in PANELS if any(key in case.measures for case in found.cases)]
-    drawn = [key for key in told if _varies(found, key)] or told[:1]
+    measured = [key for key in PANELS if any(key in case.measures for case in found.cases)]
+    drawn = [key for key in measured if _varies(found, key)] or measured[:1]
     columns, by_colour = _columns(found)
     with style.settings():
         figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(drawn))
@@ -67,7 +67,7 @@ def draw_sweep(found: Sweep) -> Figure:
         for axes in grid[-1]:
             _set_bottom(axes, found.axes[0], len(columns))
         style.title_above(figure, style.wrapped(_title(found), "page"))
-        style.legend_below(figure, list(grid.flat) if by_colour != [()] else (), note=_note(found, told, drawn))
+        style.legend_below(figure, list(grid.flat) if by_colour != [()] else (), note=_note(found, measured, drawn))
     return figure
 
 
@@ -157,19 +157,19 @@ def _title(found: Sweep) -> str:
     return f"{found.scenario} by {', '.join(key_in_words(axis.path) for axis in found.axes)}; {runs}"
 
 
-def _note(found: Sweep, told: Sequence[str], drawn: Sequence[str]) -> str:
+def _note(found: Sweep, measured: Sequence[str], drawn: Sequence[str]) -> str:
     """Meaning of the colours, and the measures that are equal in all cases."""
     summary, rivals = found.cases[0].summaries[0], found.cases[0].rivals
     notes = []
     if len(summary["flows"]) > 1:
         notes.append(f"Throughput: what all {len(summary['flows'])} flows received, {period_of(summary).words}.")
-    if "fairness" in told:
+    if "fairness" in measured:
         notes.append(f"Jain's index: of the {len(rivals.flows)} bulk flows that share {rivals.place}.")
     if len(found.axes) > 1:
         columns, _ = _columns(found)
         named = found.axes[1:2] if columns != [()] else found.axes[1:]
         notes.append(f"Colours: {', '.join(key_in_words(axis.path) for axis in named)}.")
-    for key in told:
+    for key in measured:
         if key not in drawn:
             value = found.cases[0].measures[key].mean * PANELS[key][1]
             words = PANELS[key][0].replace("\n", " ")

@@ -66,8 +66,8 @@ def arrived(source: Source, view: View, kind: str) -> tuple[list[tuple[Drawn, Ar
         notes.append(f"Left out: {style.listed(silent)} (no data arrived)")
     if indirect:
         notes.append(f"By the ACKs and SACK blocks at the sender, a way back later: {style.listed(indirect)}")
-    told = [(one, arrival) for one, arrival in found if arrival.bytes.any()]
-    return _few_groups(told) or _bundled(told), ". ".join(notes)
+    with_data = [(one, arrival) for one, arrival in found if arrival.bytes.any()]
+    return _few_groups(with_data) or _bundled(with_data), ". ".join(notes)
 
 
 def _few_groups(found: list[tuple[Drawn, Arrivals]]) -> list[tuple[Drawn, Arrivals]]:

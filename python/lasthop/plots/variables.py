@@ -63,9 +63,9 @@ def _draw_one(axes: Axes, curve: Columns, name: str, span: Span) -> None:
 def _note(curves: dict[str, Columns], changing: list[str]) -> str:
     """Return the values of the variables that keep one."""
     constant = [name for name in curves if name not in changing]
-    told = [f"{name} = {curves[name].numbers('value')[0]:g}" for name in constant[:SHOWN_CONSTANTS]]
+    values = [f"{name} = {curves[name].numbers('value')[0]:g}" for name in constant[:SHOWN_CONSTANTS]]
     more = f", and {len(constant) - SHOWN_CONSTANTS} more" if len(constant) > SHOWN_CONSTANTS else ""
-    return f"Constant: {', '.join(told)}{more}" if told else ""
+    return f"Constant: {', '.join(values)}{more}" if values else ""
 
 
 KIND: Final = Kind(

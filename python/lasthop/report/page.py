@@ -15,7 +15,7 @@ from lasthop.errors import InputError
 from lasthop.plots.source import check_opened
 from lasthop.report.payload import run_payload
 from lasthop.results import RunResult
-from lasthop.results.damage import telling_damage
+from lasthop.results.damage import reporting_damage
 
 FORMAT: Final = "lasthop report 1"
 
@@ -73,7 +73,7 @@ def report_data(runs: Sequence[RunResult]) -> tuple[dict[str, Any], bytes]:
                 help='run it again with --set \'record.tables=["segments","tcp","packets","queue"]\'',
             )
     payloads, columns = [], b""
-    with telling_damage(*runs):
+    with reporting_damage(*runs):
         for run in runs:
             payload, more = run_payload(run, len(columns))
             payloads.append(payload)

@@ -11,7 +11,7 @@ from lasthop.results.run import RunResult
 
 
 @contextmanager
-def telling_damage(*sources: object) -> Iterator[None]:
+def reporting_damage(*sources: object) -> Iterator[None]:
     """Raise InputError for an exception in the block if one of the sources is a folder with a changed file.
 
     An exception over files that have the SHA-256 of their index is a fault of lasthop, and passes.

@@ -84,12 +84,12 @@ class Judge:
             tables = {self.study.rows[claim.values[name]["row"]].table for name in missing}
             elsewhere = tables.isdisjoint(self.study.selected)
             return Verdict(None, ELSEWHERE if elsewhere else f"not measured: {', '.join(missing)}")
-        told = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
+        figures = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
         try:
             holds = bool(evaluate(claim.holds or "", values))
         except ArithmeticError as error:
-            return Verdict(None, f"{claim.holds}: {error}; {told}")
-        return Verdict(holds, f"{claim.holds}; {told}")
+            return Verdict(None, f"{claim.holds}: {error}; {figures}")
+        return Verdict(holds, f"{claim.holds}; {figures}")
 
     def _by_check(self, claim: Claim) -> Verdict:
         if not self.study.is_whole and not self._is_selected(claim):

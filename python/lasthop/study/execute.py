@@ -16,7 +16,7 @@ from pathlib import Path
 from lasthop import _native
 from lasthop.errors import InputError, RunError
 from lasthop.parallel import processors
-from lasthop.progress_bar import Tick, telling
+from lasthop.progress_bar import Tick, reporting
 from lasthop.results.run import Run
 from lasthop.scenario import in_memory
 from lasthop.study.batch import Batch, Checks, Job, Progress, record_of
@@ -62,8 +62,8 @@ def run_study(
     <StudyResult sarolahti2000: ... rows, ... runs, 0 failures>
     """
     parts = _chosen(study, only) if isinstance(study, Study) else load_parts(fspath(study), only)
-    with telling(tick, progress=progress) as tell:
-        return run_parts(parts, Path(folder), jobs=jobs, tick=tell, precision=precision, cluster=cluster)
+    with reporting(tick, progress=progress) as notify:
+        return run_parts(parts, Path(folder), jobs=jobs, tick=notify, precision=precision, cluster=cluster)
 
 
 def _chosen(study: Study, only: Iterable[str]) -> list[Study]:
@@ -119,9 +119,9 @@ def tick_from(place: int, studies: Sequence[Study], tick: Tick | None) -> Tick:
     """Return the tick of the study at `place`, which calls `tick` with the numbers of all studies together."""
     if tick is None:
         return lambda _done, _all: None
-    tell, before = tick, sum(len(jobs_of(study)) for study in studies[:place])
+    notify, before = tick, sum(len(jobs_of(study)) for study in studies[:place])
     after = sum(len(jobs_of(study)) for study in studies[place + 1 :])
-    return lambda done, every: tell(before + done, before + every + after)
+    return lambda done, every: notify(before + done, before + every + after)
 
 
 def names_checks(study: Study) -> bool:
@@ -137,11 +137,11 @@ class _Part:
     """One of the studies that run together: its checks, runs, rows and claims."""
 
     def __init__(
-        self, study: Study, workers: int, tell: Tick, precision: Precision | None, cluster: str | None
+        self, study: Study, workers: int, notify: Tick, precision: Precision | None, cluster: str | None
     ) -> None:
         self.study = study
         self.workers = workers
-        self.tell = tell
+        self.notify = notify
         self.precision = precision
         self.cluster = cluster
         self.progress = Progress()
@@ -182,7 +182,7 @@ class _Part:
         )
 
     def _run_missing(self, store: Store, run: Runner) -> None:
-        _run_missing(jobs_of(self.study), store, self.checks, self.progress, self.tell, run)
+        _run_missing(jobs_of(self.study), store, self.checks, self.progress, self.notify, run)
 
 
 def _reached(study: Study, outcomes: Mapping[tuple[str, int], Sequence[Outcome]], precision: Precision) -> Reached:

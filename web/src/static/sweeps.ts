@@ -74,7 +74,7 @@ class Sweep {
 
   async run(): Promise<string> {
     const grid = await gridOf(this.order);
-    this.told();
+    this.reportProgress();
     grid.points.forEach((_, place) => this.addRow(grid, place));
     const missing = this.runs.flatMap((found, place) => (found ? [] : [place]));
     const workers = Math.min(MOST_WORKERS, Math.max(navigator.hardwareConcurrency - 1, 1), missing.length);
@@ -107,7 +107,7 @@ class Sweep {
       const { message, help } = faultOf(error);
       this.failures.push({ message: `${overrides.join(", ")}, seed ${seed}: ${message}`, help });
     }
-    this.told();
+    this.reportProgress();
     await this.keep(grid);
   }
 
@@ -117,7 +117,7 @@ class Sweep {
     if (row) this.task.change({ rows: [...this.task.job().rows, row] });
   }
 
-  private told(): void {
+  private reportProgress(): void {
     this.task.change({ progress: { done: this.runs.filter(Boolean).length, of: this.runs.length } });
   }
 

@@ -245,7 +245,7 @@ fn files_are_read_wherever_a_distribution_names_one() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told_at_its_key() {
+fn a_file_that_cannot_be_read_is_reported_at_its_key() {
     let mut config = read("propagation = { file = \"gone\" }").expect("readable");
     let error = config
         .load_files(&mut |path| Err(ConfigError::new("", format!("{path} is not there"), "name a file")))

@@ -60,7 +60,7 @@ fn an_infinite_queue_takes_everything_and_no_limit() {
 }
 
 #[test]
-fn pdpc_discards_the_oldest_if_told_so() {
+fn pdpc_discards_the_oldest_if_configured_so() {
     let pdpc =
         json!({ "pdpc": { "min": "2 packets", "max": "8 packets", "prevention": 10, "discard": "oldest" } });
     let mut driver = driver(json!({ "discipline": pdpc }));

@@ -161,7 +161,7 @@ fn the_dropper_takes_the_given_share_as_packets_leave() {
 }
 
 #[test]
-fn a_random_propagation_keeps_order_unless_told_otherwise() {
+fn a_random_propagation_keeps_order_unless_configured_otherwise() {
     let order = |order: &str| {
         let table = json!({
             "propagation": { "uniform": ["10 ms", "100 ms"] },
@@ -181,13 +181,13 @@ fn a_random_propagation_keeps_order_unless_told_otherwise() {
 }
 
 #[test]
-fn a_delayed_packet_is_told_with_its_delay_when_it_meets_the_error() {
+fn a_delayed_packet_is_reported_with_its_delay_when_it_meets_the_error() {
     let table =
         json!({ "rate": "8 kbit/s", "propagation": "50 ms", "events": [{ "packet": 1, "delay": "6 s" }] });
     let mut driver = Driver::new(&config(table), 1);
     driver.send(Instant::START, 100);
     driver.run();
     let cause = DelayCause::Error(ErrorCause::Scripted);
-    let told = driver.journal.0.iter().find(|entry| entry.2.id() == "delayed").expect("it is reported");
-    assert_eq!((told.0, told.2), (ms(150), Event::Delayed { by: Duration::from_secs(6), cause }));
+    let delayed = driver.journal.0.iter().find(|entry| entry.2.id() == "delayed").expect("it is reported");
+    assert_eq!((delayed.0, delayed.2), (ms(150), Event::Delayed { by: Duration::from_secs(6), cause }));
 }

@@ -209,14 +209,14 @@ proptest! {
     fn events_come_in_order_of_time_and_deliveries_when_they_are_due(config in any_config(), traffic in any_traffic()) {
         let driver = run(&config, &traffic, 1);
         prop_assert!(driver.journal.0.is_sorted_by_key(|entry| entry.0));
-        let told: Vec<(u64, Instant)> = driver
+        let reported: Vec<(u64, Instant)> = driver
             .journal
             .0
             .iter()
             .filter(|entry| entry.2.id() == "delivered")
             .map(|entry| (entry.1, entry.0))
             .collect();
-        prop_assert_eq!(told, driver.deliveries());
+        prop_assert_eq!(reported, driver.deliveries());
     }
 
     #[test]

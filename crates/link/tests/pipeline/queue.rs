@@ -69,7 +69,7 @@ fn a_queue_without_limit_takes_everything() {
 }
 
 #[test]
-fn overflow_stops_the_run_where_it_is_told_to() {
+fn overflow_stops_the_run_where_the_configuration_says_so() {
     let mut driver = driver(json!({ "limit": "1 packet", "overflow": "stop" }));
     driver.send_many(Instant::START, 100, 2);
     assert_eq!(driver.link.stopped(), None);
@@ -124,10 +124,10 @@ fn what_comes_against_flow_control_is_an_overflow() {
 fn events_tell_what_a_packet_met() {
     let mut driver = driver(json!({ "limit": "2 packets" }));
     driver.send_many(Instant::START, 100, 4);
-    let told: Vec<Event> = driver.journal.0.iter().map(|entry| entry.2).collect();
+    let events: Vec<Event> = driver.journal.0.iter().map(|entry| entry.2).collect();
     let queued = |behind, bytes| Event::Queued { behind, behind_bytes: Bytes(bytes), average: None };
     assert_eq!(
-        told,
+        events,
         [
             queued(0, 0),
             Event::LeftQueue { waited: Duration::ZERO, left: 0, left_bytes: Bytes(0) },

@@ -35,7 +35,7 @@ struct Pipe {
     /// Bytes that the endpoint has not accepted yet.
     to_endpoint: Payload,
     /// Whether the end of the stream was passed to the program.
-    told_end: bool,
+    sent_end: bool,
     /// Whether the program has ended its stream.
     has_ended: bool,
     /// Whether the program has closed its socket, so that arriving bytes are discarded, and then reset the connection.
@@ -127,7 +127,7 @@ impl Pipe {
             program,
             to_program: Vec::new(),
             to_endpoint: Payload::EMPTY,
-            told_end: false,
+            sent_end: false,
             has_ended: false,
             is_deaf: false,
         }
@@ -135,7 +135,7 @@ impl Pipe {
 
     /// Returns whether the program has received everything.
     fn is_settled(&self) -> bool {
-        self.is_deaf || self.told_end
+        self.is_deaf || self.sent_end
     }
 
     fn descriptor(&self, phase: Phase) -> Option<PollFd<'_>> {
@@ -156,10 +156,10 @@ impl Pipe {
             host.shut_receiving(id);
         }
         let over = ended || matches!(host.phase(id), Phase::Broken(_));
-        if self.write() && over && !self.told_end {
+        if self.write() && over && !self.sent_end {
             // It is no error if the program has closed its socket.
             let _ = self.program.shutdown(Shutdown::Write);
-            self.told_end = true;
+            self.sent_end = true;
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) struct RemoteMachines {
     /// Number of hosts of each machine that have opened the ports of their programs, as it reported.
     own_up: Arc<Vec<AtomicUsize>>,
     /// Number of remote hosts whose ports are open, as last sent to each machine.
-    told: Vec<Cell<usize>>,
+    reported_up: Vec<Cell<usize>>,
     /// The files for the outputs of programs, and last for that of the command.
     outputs: Vec<Option<PathBuf>>,
 }
@@ -90,7 +90,7 @@ impl RemoteMachines {
         let begins = begins(&machines, options, token);
         let names: Vec<String> = machines.machines.iter().map(|machine| machine.name.clone()).collect();
         let own_up: Arc<Vec<AtomicUsize>> = Arc::new(names.iter().map(|_| AtomicUsize::new(0)).collect());
-        let told = names.iter().map(|_| Cell::new(0)).collect();
+        let reported_up = names.iter().map(|_| Cell::new(0)).collect();
         let stream = Arc::new(FrameWriter::new(machines.streams.output));
         send_to_machines(bus, &stream, &machines.machines);
         let (own, bus) = (Arc::clone(&own_up), Arc::clone(bus));
@@ -105,7 +105,7 @@ impl RemoteMachines {
             control: Vec::new(),
             barrier,
             own_up,
-            told,
+            reported_up,
             outputs: outputs_of(options),
         };
         for (machine, begin) in begins.iter().enumerate() {
@@ -196,7 +196,7 @@ impl RemoteMachines {
 
     /// Sends pings and the number of open hosts to the machines, and checks that their datagrams still arrive.
     pub(crate) fn look(&self) -> Result<(), LiveError> {
-        self.tell_of_ports()?;
+        self.report_ports()?;
         let now = self.clock.now();
         if now.saturating_since(self.pinged.get()) < PING_EVERY {
             return Ok(());
@@ -215,14 +215,14 @@ impl RemoteMachines {
     }
 
     /// Reports to each machine the hosts of other machines that have opened the ports of their programs.
-    fn tell_of_ports(&self) -> Result<(), LiveError> {
+    fn report_ports(&self) -> Result<(), LiveError> {
         let up = self.barrier.opened();
-        for (machine, told) in self.told.iter().enumerate() {
+        for (machine, reported_up) in self.reported_up.iter().enumerate() {
             let of_others = up.saturating_sub(self.own_up[machine].load(Ordering::SeqCst));
-            for _ in told.get()..of_others {
+            for _ in reported_up.get()..of_others {
                 self.send(machine, ToPart::Up)?;
             }
-            told.set(told.get().max(of_others));
+            reported_up.set(reported_up.get().max(of_others));
         }
         Ok(())
     }

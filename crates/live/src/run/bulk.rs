@@ -302,7 +302,7 @@ mod tests {
     fn a_transfer_until_a_time_ends_there_though_nobody_reads() {
         let (listening, remote) = listening();
         let (clock, end) = (Clock::start(), Instant::from_nanos(50_000_000));
-        let (tell, told) = mpsc::channel();
+        let (tell, outcome) = mpsc::channel();
         thread::spawn(move || {
             let mut stream = TcpStream::connect(remote).unwrap();
             let sent = sender(remote, Amount::Until(end)).send(&mut stream, clock);
@@ -310,7 +310,7 @@ mod tests {
         });
         let _unread = listening.listener.accept().unwrap();
         // A sender that does not check the clock would block indefinitely, since the receiver does not read.
-        let (ended_well, at) = told.recv_timeout(StdDuration::from_secs(60)).expect("it has to end");
+        let (ended_well, at) = outcome.recv_timeout(StdDuration::from_secs(60)).expect("it has to end");
         assert!(ended_well && at >= end, "{at}");
     }
 

@@ -10,8 +10,8 @@ use crate::support::{config, download, flow, live, pair, quick, reno};
 /// The tests of this file.
 pub(crate) fn trials() -> Vec<Trial> {
     live![
-        a_transfer_arrives_whole_and_is_told_as_in_virtual_time,
-        every_release_is_counted_and_its_lateness_told,
+        a_transfer_arrives_whole_and_is_reported_as_in_virtual_time,
+        every_release_is_counted_and_its_lateness_reported,
         tables_and_captures_know_the_flow_by_its_name,
         our_counts_are_the_kernels_own,
         a_delay_makes_the_kernel_time_out_for_nothing_and_we_say_so,
@@ -25,7 +25,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-fn a_transfer_arrives_whole_and_is_told_as_in_virtual_time() {
+fn a_transfer_arrives_whole_and_is_reported_as_in_virtual_time() {
     let mut spec = download(quick(), 500_000);
     spec.flows[0].milestones = vec![Bytes(100_000)];
     let outcome = live(&spec, reno());
@@ -48,7 +48,7 @@ fn a_transfer_arrives_whole_and_is_told_as_in_virtual_time() {
     assert_eq!(json["kernel"]["flows"][0]["received"], 500_000);
 }
 
-fn every_release_is_counted_and_its_lateness_told() {
+fn every_release_is_counted_and_its_lateness_reported() {
     let outcome = live(&download(quick(), 200_000), reno());
     let lateness = outcome.summary.lateness;
     let delivered: u64 = outcome.summary.run.links.iter().map(|link| link.packets_out).sum();

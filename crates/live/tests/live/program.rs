@@ -7,7 +7,7 @@ use crate::support::{download, live, pair, quick, script};
 /// The tests of this file.
 pub(crate) fn trials() -> Vec<Trial> {
     live![
-        a_program_runs_instead_of_the_flows_and_its_status_is_told,
+        a_program_runs_instead_of_the_flows_and_its_status_is_reported,
         a_program_reaches_the_other_host_across_the_link,
         a_program_sees_nothing_but_its_own_host,
         a_program_can_enter_the_other_hosts_namespace_by_its_file,
@@ -15,7 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-fn a_program_runs_instead_of_the_flows_and_its_status_is_told() {
+fn a_program_runs_instead_of_the_flows_and_its_status_is_reported() {
     let outcome = live(&download(quick(), 1 << 40), script("exit 3"));
     assert_eq!(outcome.summary.command.unwrap().status, Some(3));
     assert_eq!(outcome.summary.run.stopped_by, "the program ended");

@@ -408,7 +408,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_that_knows_idle_times_is_told_of_them() {
+    fn a_rule_that_knows_idle_times_is_notified_of_them() {
         let usage = json!({ "congestion": "window-usage" });
         let set = after(usage, "net.ipv4.tcp_slow_start_after_idle", "0");
         assert_eq!(set.profile["congestion"], json!({ "window-usage": { "after_idle": false } }));

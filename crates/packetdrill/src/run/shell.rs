@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn files_devices_and_what_is_not_understood_are_told_apart() {
+    fn files_devices_and_what_is_not_understood_are_distinguished() {
         assert_eq!(requests("\n../common/defaults.sh\n"), [Request::File("../common/defaults.sh".into())]);
         let device = "tc qdisc delete dev tun0 root 2>/dev/null ; tc qdisc add dev tun0 root pfifo limit 0";
         assert_eq!(requests(device), [Request::DeviceRefuses(false), Request::DeviceRefuses(true)]);

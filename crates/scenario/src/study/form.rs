@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_placeholder_is_told() {
+    fn an_unknown_placeholder_is_reported() {
         assert_eq!(filled(&json!("{x} s"), &BTreeMap::new()), Err("x".to_owned()));
     }
 }

@@ -326,7 +326,7 @@ fn two_hosts_without_links_between_them_cannot_talk() {
 }
 
 #[test]
-fn a_missing_file_is_told_with_what_there_is() {
+fn a_missing_file_is_reported_with_what_there_is() {
     let no_overrides: [&str; 0] = [];
     let said = load("nowhere/x.toml", &no_overrides, None, &search()).expect_err("it is not there");
     assert_eq!(said.to_string(), "nowhere/x.toml: there is no such file; check the path");

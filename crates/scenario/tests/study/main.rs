@@ -161,12 +161,12 @@ ratios = [{ metric = "ratio", of = "throughput_Bps", column = "tcp", over = "der
 fn a_tables_numbers_may_have_columns_of_their_own_and_quotients() {
     let study = load("numbers", &with_numbers()).unwrap_or_else(|error| panic!("{error}"));
     let rows: Vec<_> = study.rows.iter().enumerate().filter(|(_, row)| row.table == "7").collect();
-    let told: Vec<String> = rows
+    let labels: Vec<String> = rows
         .iter()
         .map(|(_, row)| format!("{} {} {}", row.columns["tcp"], row.columns["end"], row.columns["metric"]))
         .collect();
     assert_eq!(
-        told,
+        labels,
         [
             "plain server seen",
             "plain client throughput_Bps",

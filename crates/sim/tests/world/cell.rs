@@ -115,8 +115,8 @@ fn captures_name_the_blocks_attempts_and_delay_of_a_packet() {
     let (_, capture) =
         outcome.captures.iter().find(|(name, _)| name == "radio-1").expect("a capture of the link");
     let text = String::from_utf8_lossy(capture);
-    let told = text.split("radio-1.down: ").map(|rest| rest.split(" s").next().unwrap_or_default());
-    let whole = told.filter(|comment| {
+    let comments = text.split("radio-1.down: ").map(|rest| rest.split(" s").next().unwrap_or_default());
+    let whole = comments.filter(|comment| {
         comment.contains(" block") && comment.contains(" attempt") && comment.contains("delivered after")
     });
     assert!(whole.count() > 20, "a download of 100 kB has some 70 packets");

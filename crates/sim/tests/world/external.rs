@@ -126,7 +126,7 @@ fn a_window_that_closes_while_nothing_is_under_way_has_nothing_of_what_comes_in_
 }
 
 #[test]
-fn connections_from_outside_are_told_apart_and_their_retransmissions_seen() {
+fn connections_from_outside_are_distinguished_and_their_retransmissions_seen() {
     let mut spec = between_kernels();
     spec.record = RecordSpec {
         packets: true,
@@ -186,7 +186,10 @@ fn each_segment_of_a_larger_packet_has_its_own_time_and_fate() {
     // 1040 bytes take 8.32 ms at 1 Mbit/s.
     assert_eq!(times, [8_320, 24_960]);
     assert_eq!([&arrived[0].bytes, &arrived[1].bytes], [&sent[0], &sent[2]]);
-    assert_eq!(world.poll_external_event().expect("the loss is reported").bytes, sent[1].to_bytes().into_owned());
+    assert_eq!(
+        world.poll_external_event().expect("the loss is reported").bytes,
+        sent[1].to_bytes().into_owned()
+    );
 }
 
 #[test]

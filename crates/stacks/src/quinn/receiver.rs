@@ -32,7 +32,7 @@ pub(super) struct Receiver {
     /// Position of the peer's packets.
     peers: Progress,
     /// The packet after the last packet that was acknowledged to the peer.
-    told: u64,
+    next_to_acknowledge: u64,
     /// The number after the largest that the peer has acknowledged.
     acknowledged: u64,
 }
@@ -46,7 +46,7 @@ impl Receiver {
             sent: Vec::new(),
             ours: Progress::of(Side::Server),
             peers: Progress::of(Side::Client),
-            told: 0,
+            next_to_acknowledge: 0,
             acknowledged: 0,
         })
     }
@@ -99,12 +99,14 @@ impl Receiver {
 
     /// The ACKs that the policy makes of one.
     fn answer(&mut self, ack: &Ack) -> Answer {
-        let told = self.told;
-        self.told = told.max(ack.largest() + 1);
+        let next_to_acknowledge = self.next_to_acknowledge;
+        self.next_to_acknowledge = next_to_acknowledge.max(ack.largest() + 1);
         let honest = Answer { before: Vec::new(), ack: ack.clone(), after: Vec::new() };
         match self.wanted {
             When::Now | When::Within(_) => honest,
-            When::Series(Series::Divided { parts }) => Answer { before: divided(ack, told, parts), ..honest },
+            When::Series(Series::Divided { parts }) => {
+                Answer { before: divided(ack, next_to_acknowledge, parts), ..honest }
+            }
             When::Series(Series::Repeated { copies }) => {
                 Answer { after: vec![ack.clone(); copies as usize], ..honest }
             }
@@ -159,10 +161,10 @@ struct Answer {
     after: Vec<Ack>,
 }
 
-/// The ACKs that precede one, each with an equal share of the packets from `told` on that it acknowledges, and with one
-/// packet at least.
-fn divided(ack: &Ack, told: u64, parts: u32) -> Vec<Ack> {
-    let news: Vec<u64> = ack.numbers().filter(|number| *number >= told).collect();
+/// The ACKs that precede one, each with an equal share of the packets from `next_to_acknowledge` on that it
+/// acknowledges, and with one packet at least.
+fn divided(ack: &Ack, next_to_acknowledge: u64, parts: u32) -> Vec<Ack> {
+    let news: Vec<u64> = ack.numbers().filter(|number| *number >= next_to_acknowledge).collect();
     let parts = news.len().min(parts as usize);
     let upto = |part: usize| {
         let share = news.len() * part / parts;

@@ -68,7 +68,7 @@ struct Received {
     ceb: u32,
     e1b: u32,
     /// The counters that the last option reported.
-    told: (u32, u32, u32),
+    reported: (u32, u32, u32),
     /// The ECN field of the last segment with data.
     last: Ecn,
     /// Marks since the last segment that we sent.
@@ -86,7 +86,7 @@ impl Default for Accurate {
             e0b: 1,
             ceb: 0,
             e1b: 1,
-            told: (0, 0, 0),
+            reported: (0, 0, 0),
             last: Ecn::NotCapable,
             unsaid_marks: 0,
             syn: Ecn::NotCapable,
@@ -191,12 +191,12 @@ impl Accurate {
     /// Puts the option into an ACK, after all others, where a counter has changed since the last one (§3.2.3.3). What
     /// there is no room for is left out from its end, where the next option reports it.
     pub(super) fn add_option(&mut self, options: &mut Options) {
-        let Received { e0b, ceb, e1b, told, .. } = self.received;
+        let Received { e0b, ceb, e1b, reported, .. } = self.received;
         let room = OPTION_ROOM.saturating_sub(options.wire_len());
-        if told == (e0b, ceb, e1b) || room < AccEcn::padded_len(1) {
+        if reported == (e0b, ceb, e1b) || room < AccEcn::padded_len(1) {
             return;
         }
-        let (order, last_changed) = match (e0b == told.0, e1b == told.2) {
+        let (order, last_changed) = match (e0b == reported.0, e1b == reported.2) {
             (true, false) => (AccEcnOrder::Ect1First, false),
             (_, unchanged) => (AccEcnOrder::Ect0First, !unchanged),
         };
@@ -204,10 +204,10 @@ impl Accurate {
         let count = (1..=wanted).rev().find(|count| AccEcn::padded_len(*count) <= room).unwrap_or(1);
         let option = AccEcn::new(order, e0b, ceb, e1b, count);
         options.accecn = Some(option);
-        let told = &mut self.received.told;
-        told.0 = option.ect0().unwrap_or(told.0);
-        told.1 = option.ce().unwrap_or(told.1);
-        told.2 = option.ect1().unwrap_or(told.2);
+        let reported = &mut self.received.reported;
+        reported.0 = option.ect0().unwrap_or(reported.0);
+        reported.1 = option.ce().unwrap_or(reported.1);
+        reported.2 = option.ect1().unwrap_or(reported.2);
     }
 
     /// The ACE field that a peer sends which has nothing new to report.
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_counter_begins_at_five_and_its_low_bits_are_told() {
+    fn the_counter_begins_at_five_and_its_low_bits_are_reported() {
         let mut accurate = Accurate::default();
         assert_eq!(accurate.ace(true), Flags::ace(5));
         for _ in 0..4 {
@@ -329,9 +329,9 @@ mod tests {
         safe.on_ack(&ack(7, None), 20, SMSS * 20, SMSS);
         assert_eq!(safe.s_cep - FIRST_CEP, 18);
         for (bytes, marks) in [(2_000, 2), (18_000, 18)] {
-            let mut told = Accurate::default();
-            told.on_ack(&ack(7, Some(bytes)), 20, SMSS * 20, SMSS);
-            assert_eq!(told.s_cep - FIRST_CEP, marks, "with {bytes} bytes");
+            let mut reported = Accurate::default();
+            reported.on_ack(&ack(7, Some(bytes)), 20, SMSS * 20, SMSS);
+            assert_eq!(reported.s_cep - FIRST_CEP, marks, "with {bytes} bytes");
         }
     }
 

@@ -308,11 +308,11 @@ impl Aix {
     /// The suspected loss was real: the window that was held is reduced only now, and the ACK that shows it lets one
     /// more segment out.
     const fn confirmed(signal: SignalKind, held: Held, event: CongestionEvent, smss: Bytes) -> Actions {
-        let told = match signal {
+        let congestion_signal = match signal {
             SignalKind::FastRetransmit => CongestionSignal::Loss,
             SignalKind::Timeout => CongestionSignal::Timeout { repeated: false },
         };
-        let event = CongestionEvent { signal: told, ..event };
+        let event = CongestionEvent { signal: congestion_signal, ..event };
         let window = WindowAction::Reduce { event, held: Some(held.window), plus: smss };
         Actions { window, timer: TimerAction::Restart, finding: Finding::Confirmed(signal) }
     }

@@ -155,7 +155,7 @@ mod tests {
         Duration::from_millis(count)
     }
 
-    fn told(rto: &mut Eifel, rtt: Duration, flight: u64) -> Duration {
+    fn after_sample(rto: &mut Eifel, rtt: Duration, flight: u64) -> Duration {
         rto.on_sample(&Sample { sent: Instant::START, now: Instant::START + rtt, cwnd: flight, flight });
         rto.length()
     }
@@ -163,7 +163,7 @@ mod tests {
     fn settled(rtt: Duration, flight: u64) -> Eifel {
         let mut rto = Eifel::new(Parameters::default());
         for _ in 0..5000 {
-            told(&mut rto, rtt, flight);
+            after_sample(&mut rto, rtt, flight);
         }
         rto
     }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_first_sample_counts_half_as_deviation_and_a_third_as_gain() {
         // 800 + 3·400.
-        assert_eq!(told(&mut Eifel::new(Parameters::default()), ms(800), 1), ms(2000));
+        assert_eq!(after_sample(&mut Eifel::new(Parameters::default()), ms(800), 1), ms(2000));
     }
 
     #[test]
@@ -183,16 +183,16 @@ mod tests {
     fn a_falling_round_trip_lowers_the_timer_and_never_raises_it() {
         let mut rto = settled(ms(2000), 4);
         let before = rto.length();
-        let after = told(&mut rto, ms(200), 4);
+        let after = after_sample(&mut rto, ms(200), 4);
         assert!(after < before, "{before} then {after}");
     }
 
     #[test]
     fn the_deviation_rises_at_once_and_falls_slowly() {
         let mut rto = settled(ms(1000), 10);
-        let rise = told(&mut rto, ms(2000), 10).saturating_sub(ms(1000));
+        let rise = after_sample(&mut rto, ms(2000), 10).saturating_sub(ms(1000));
         let raised = rto.estimate().unwrap().rttvar;
-        told(&mut rto, ms(1100), 10);
+        after_sample(&mut rto, ms(1100), 10);
         let left = rto.estimate().unwrap().rttvar;
         assert!(rise >= ms(1000) && raised >= ms(99) && left > raised * 99 / 100, "{rise} {raised} {left}");
     }
@@ -202,8 +202,8 @@ mod tests {
         let srtt_after = |flight, per_sample| {
             let parameters = Parameters { segments_per_sample: per_sample, ..Parameters::default() };
             let mut rto = Eifel::new(parameters);
-            told(&mut rto, ms(1000), flight);
-            told(&mut rto, ms(2000), flight);
+            after_sample(&mut rto, ms(1000), flight);
+            after_sample(&mut rto, ms(2000), flight);
             rto.estimate().unwrap().srtt
         };
         assert_eq!(srtt_after(10, 1), ms(1100));

@@ -29,8 +29,8 @@ pub struct DeliveryRate {
     /// Data marked as lost so far.
     lost: Bytes,
     /// The part of both that samples have reported.
-    delivered_told: Bytes,
-    lost_told: Bytes,
+    delivered_reported: Bytes,
+    lost_reported: Bytes,
     /// Delivered data up to which samples are limited by the application (`C.app_limited`).
     application_limited: Option<Bytes>,
     /// The shortest round trip of five minutes, in nanoseconds (Linux' `tcp_min_rtt_wlen`).
@@ -114,8 +114,8 @@ impl Default for DeliveryRate {
             delivered_at: Instant::START,
             first_sent: Instant::START,
             lost: Bytes::ZERO,
-            delivered_told: Bytes::ZERO,
-            lost_told: Bytes::ZERO,
+            delivered_reported: Bytes::ZERO,
+            lost_reported: Bytes::ZERO,
             // Linux: a connection is limited until something is delivered (`tcp_init_sock`).
             application_limited: Some(Bytes::ZERO),
             min_rtt: WindowedMax::EMPTY,
@@ -219,8 +219,8 @@ impl DeliveryRate {
     /// An ACK is entered on the board (`GenerateRateSample`): what it has newly delivered, and the sample, if a segment
     /// gives one.
     pub(crate) fn on_ack(&mut self, now: Instant) -> (Bytes, Option<RateSample>) {
-        let newly_delivered = self.delivered - self.delivered_told;
-        self.delivered_told = self.delivered;
+        let newly_delivered = self.delivered - self.delivered_reported;
+        self.delivered_reported = self.delivered;
         if self.application_limited.is_some_and(|until| self.delivered > until) {
             self.application_limited = None;
         }
@@ -274,8 +274,8 @@ impl DeliveryRate {
 
     /// Data marked as lost since the last call.
     pub(crate) fn take_newly_lost(&mut self) -> Bytes {
-        let newly = self.lost - self.lost_told;
-        self.lost_told = self.lost;
+        let newly = self.lost - self.lost_reported;
+        self.lost_reported = self.lost;
         newly
     }
 
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sacked_is_not_counted_again_and_losses_are_told() {
+    fn what_was_sacked_is_not_counted_again_and_losses_are_reported() {
         let mut board = board();
         (0..4).for_each(|number| send(&mut board, number, 0));
         let sample = sack(&mut board, 1..4, 100).expect("a sample");

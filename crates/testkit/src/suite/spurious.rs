@@ -52,8 +52,8 @@ fn believes_losses(entry: &'static Algorithm<dyn Spurious>) -> CheckResult {
         });
         let records = transfer(&own, &own, fates)?;
         ensure(count(&records, Decision::Undo) == 0, || format!("undone after the loss of {losses:?}"))?;
-        let told = count(&records, Decision::FastRetransmit) + count(&records, Decision::Timeout);
-        ensure(told > 0, || format!("no sign of the loss of {losses:?}"))?;
+        let signals = count(&records, Decision::FastRetransmit) + count(&records, Decision::Timeout);
+        ensure(signals > 0, || format!("no sign of the loss of {losses:?}"))?;
     }
     Ok(())
 }
@@ -62,11 +62,13 @@ fn falls_back(entry: &'static Algorithm<dyn Spurious>) -> CheckResult {
     let bare =
         config(&json!({ "sack": false, "recovery": "new-reno" })).map_err(|wrong| wrong.to_string())?;
     let records = transfer(&offering(entry)?, &bare, spike(Duration::from_millis(1500)))?;
-    let told = records
+    let has_fallback = records
         .iter()
         .any(|record| record.event == Decision::Fallback && record.reason.contains("detection"));
     let needs = build(entry).needs();
-    ensure(told == (needs != Needs::Nothing), || format!("it needs {needs:?}, and a record is there: {told}"))
+    ensure(has_fallback == (needs != Needs::Nothing), || {
+        format!("it needs {needs:?}, and a record is there: {has_fallback}")
+    })
 }
 
 /// A profile with the detector and all sources of evidence.

@@ -33,7 +33,7 @@ fn seen(capture: &mut Capture, bytes: &[u8]) -> (usize, Side, SegmentKind) {
 }
 
 #[test]
-fn flows_are_told_apart_and_their_sides_too() {
+fn flows_are_distinguished_and_their_sides_too() {
     let mut capture = Capture::new();
     assert_eq!(seen(&mut capture, &packet([1, 2], 10, Flags::SYN, 0)), (0, Side::Opener, SegmentKind::Syn));
     assert_eq!(seen(&mut capture, &packet([3, 2], 10, Flags::SYN, 0)), (1, Side::Opener, SegmentKind::Syn));

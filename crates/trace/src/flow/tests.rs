@@ -370,7 +370,7 @@ fn windows_are_scaled_once_both_sides_agreed() {
 }
 
 #[test]
-fn losses_that_are_told_tell_the_needed_from_the_needless() {
+fn losses_that_are_reported_separate_the_needed_from_the_needless() {
     let mut script = Script::connected();
     script.window(200, 0..4);
     let lost = segment(ISS + 1, Seq(8), Flags::ACK, MSS);

@@ -134,7 +134,7 @@ fn a_spurious_timeout_is_followed_by_needless_go_back_n_and_a_false_fast_retrans
 }
 
 #[test]
-fn go_back_n_over_data_that_arrived_is_told_from_what_was_lost() {
+fn go_back_n_over_data_that_arrived_is_distinguished_from_what_was_lost() {
     let mut ledger = Ledger::new();
     ledger.on_drop(PacketId(0), segment(0), ms(0), "tail_drop");
     ledger.on_drop(PacketId(2), segment(2), ms(2), "tail_drop");

@@ -42,7 +42,7 @@ fn an_unknown_unit_is_met_with_the_units_there_are() {
 }
 
 #[test]
-fn a_number_with_an_exponent_or_a_comma_is_told_what_numbers_look_like() {
+fn a_number_with_an_exponent_or_a_comma_is_answered_with_what_numbers_look_like() {
     for text in ["1e30 bit/s", "1,5 bit/s", "1_000 bit/s"] {
         let right = "write digits, with a point if need be, and a unit, like \"9600 bit/s\"";
         assert_eq!(said(parse_rate(text)), format!("\"{text}\" has no plain number; {right}"));

@@ -24,9 +24,9 @@ pub(crate) fn events(tables: &Tables, flow: &str, number: i64) -> Vec<Event> {
 fn of_proxy(rows: &Rows<'_>, proxy: &str) -> Vec<Event> {
     let (time, kinds) = (rows.seconds("time_ns"), rows.texts("event"));
     // What it keeps and relays is its ordinary work.
-    let told: Vec<usize> =
+    let reported: Vec<usize> =
         (0..time.len()).filter(|row| WORDS.iter().any(|(kind, ..)| *kind == kinds[*row])).collect();
-    let groups = told.chunk_by(|one, next| time[*next] - time[*one] <= PAUSE);
+    let groups = reported.chunk_by(|one, next| time[*next] - time[*one] <= PAUSE);
     groups.map(|group| of_group(proxy, group, &time, &kinds)).collect()
 }
 
@@ -35,11 +35,11 @@ fn of_group(proxy: &str, group: &[usize], time: &[f64], kinds: &[&str]) -> Event
     for row in group {
         *counts.entry(kinds[*row]).or_default() += 1;
     }
-    let told = WORDS.iter().filter_map(|(kind, verb, noun, after)| {
+    let phrases = WORDS.iter().filter_map(|(kind, verb, noun, after)| {
         let many = counts.get(kind)?;
         Some(format!("{verb} {}{after}", count(*many, noun)))
     });
-    let parts: Vec<String> = told.collect();
+    let parts: Vec<String> = phrases.collect();
     let is_repair = ["local_retransmission", "local_timeout"].iter().any(|kind| counts.contains_key(kind));
     let kind = if is_repair { "local_retransmission" } else { "proxy" };
     Event {

@@ -50,14 +50,14 @@ fn opening(decisions: &Decisions<'_>, start: f64) -> Option<Event> {
 /// The losses and marks to which the congestion control answers.
 fn reductions(decisions: &Decisions<'_>) -> Vec<Event> {
     let kinds = ["fast_retransmit", "collapse", "mark", "congestion"];
-    let told = |kind: &'static str, place: usize| {
+    let event_at = |kind: &'static str, place: usize| {
         let made = decisions.get(place);
         let text = joined(&[made.reason.to_owned(), window_change(decisions, place)]);
         event(made.time, made.time, kind, text)
     };
     kinds
         .into_iter()
-        .flat_map(|kind| decisions.of(kind).into_iter().map(move |place| told(kind, place)))
+        .flat_map(|kind| decisions.of(kind).into_iter().map(move |place| event_at(kind, place)))
         .collect()
 }
 
@@ -76,12 +76,12 @@ fn probes(decisions: &Decisions<'_>) -> Option<Event> {
 }
 
 fn migrations(decisions: &Decisions<'_>) -> Vec<Event> {
-    let told = |place: usize| {
+    let event_at = |place: usize| {
         let made = decisions.get(place);
         let text = joined(&[made.reason.to_owned(), window_change(decisions, place)]);
         event(made.time, made.time, "migration", text)
     };
-    decisions.of("migrate").into_iter().map(told).collect()
+    decisions.of("migrate").into_iter().map(event_at).collect()
 }
 
 /// The change of the window by a decision, in words; nothing where it stays.

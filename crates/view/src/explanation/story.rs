@@ -19,19 +19,19 @@ const PAUSE: f64 = 1.0;
 
 /// The events of a connection, in order of time.
 pub(crate) fn story(connection: &Connection<'_>) -> Vec<Event> {
-    let mut told: Vec<Event> = opening(connection).into_iter().collect();
-    told.extend(recoveries(connection));
-    told.extend(timeouts(connection));
-    told.extend(without_decisions(connection));
-    told.extend(other_direction(connection));
-    told.extend(marks(connection));
-    told.extend(undone(connection));
-    told.extend(segment_sizes(connection));
-    told.extend(holds(connection));
-    told.extend(window_stalls(connection));
-    told.extend(ending(connection));
-    sort(&mut told);
-    told
+    let mut events: Vec<Event> = opening(connection).into_iter().collect();
+    events.extend(recoveries(connection));
+    events.extend(timeouts(connection));
+    events.extend(without_decisions(connection));
+    events.extend(other_direction(connection));
+    events.extend(marks(connection));
+    events.extend(undone(connection));
+    events.extend(segment_sizes(connection));
+    events.extend(holds(connection));
+    events.extend(window_stalls(connection));
+    events.extend(ending(connection));
+    sort(&mut events);
+    events
 }
 
 /// Sorts events by their starts, then by their ends.
@@ -224,7 +224,7 @@ fn other_direction(connection: &Connection<'_>) -> Vec<Event> {
     let again = &connection.back;
     let rows: Vec<usize> = (0..again.time.len()).collect();
     let groups = rows.chunk_by(|one, next| again.time[*next] - again.time[*one] <= PAUSE);
-    let told = |group: &[usize]| {
+    let event_of = |group: &[usize]| {
         let (first, last) = (group[0], group[group.len() - 1]);
         let text = format!(
             "the peer sent {} again, the first from byte {} ({}, {} {})",
@@ -237,7 +237,7 @@ fn other_direction(connection: &Connection<'_>) -> Vec<Event> {
         let packets = group.iter().map(|row| again.packet[*row] as i64).collect();
         event(again.time[first], again.time[last], "other_direction", text, packets)
     };
-    groups.map(told).collect()
+    groups.map(event_of).collect()
 }
 
 fn marks(connection: &Connection<'_>) -> Option<Event> {
@@ -251,17 +251,17 @@ fn marks(connection: &Connection<'_>) -> Option<Event> {
 
 fn undone(connection: &Connection<'_>) -> Vec<Event> {
     let found = "the sender found its loss signal spurious and took the reduction back";
-    let told = |place: usize| {
+    let event_at = |place: usize| {
         let time = connection.decisions.time[place];
         event(time, time, "undo", format!("{found}; {}", window_change(connection, place)), Vec::new())
     };
-    connection.decisions.of("undo").into_iter().map(told).collect()
+    connection.decisions.of("undo").into_iter().map(event_at).collect()
 }
 
 /// Changes of the segment size: each black hole, and the probes together that search the path's MTU.
 fn segment_sizes(connection: &Connection<'_>) -> Vec<Event> {
     let (decisions, copies) = (&connection.decisions, &connection.copies);
-    let (mut told, mut probes) = (Vec::new(), Vec::new());
+    let (mut events, mut probes) = (Vec::new(), Vec::new());
     for place in decisions.of("segment_size") {
         let (made, length) = (decisions.get(place), decisions.length(place) as i64);
         if made.reason.contains("probe") {
@@ -272,11 +272,11 @@ fn segment_sizes(connection: &Connection<'_>) -> Vec<Event> {
             let (longest, length) = (grouped(longest), grouped(length));
             let reason = made.reason;
             let text = format!("segments of {longest} bytes vanish: {reason}; segments of {length} bytes");
-            told.push(event(made.time, made.time, "segment_size", text, Vec::new()));
+            events.push(event(made.time, made.time, "segment_size", text, Vec::new()));
         }
     }
-    told.extend(mtu_search(&probes));
-    told
+    events.extend(mtu_search(&probes));
+    events
 }
 
 /// The probes of a search, each with its time, whether it was lost, and its length.
@@ -293,14 +293,14 @@ fn mtu_search(probes: &[(f64, bool, i64)]) -> Option<Event> {
 /// The periods in which a link delayed packets unusually.
 fn holds(connection: &Connection<'_>) -> Vec<Event> {
     let merged = merged(connection.copies.hops.holds(&connection.copies.packet));
-    let told = |hold: &Hold| {
+    let event_of = |hold: &Hold| {
         let held = count(hold.packets.len(), "packet");
         let length = lasting(hold.end - hold.start);
         let text = format!("{} held {held} for up to {length}: {}", hold.link, hold_words(&hold.cause));
         event(hold.start, hold.end, "held", text, hold.packets.clone())
     };
     if merged.len() <= 2 * MANY_HOLDS {
-        return merged.iter().map(told).collect();
+        return merged.iter().map(event_of).collect();
     }
     let (start, end) = (merged[0].start, merged[merged.len() - 1].end);
     let times = count(merged.len(), "time");
@@ -309,7 +309,7 @@ fn holds(connection: &Connection<'_>) -> Vec<Event> {
     longest.sort_by(|one, other| (one.start - one.end).total_cmp(&(other.start - other.end)));
     longest.truncate(MANY_HOLDS);
     longest.sort_by(|one, other| one.start.total_cmp(&other.start).then(one.end.total_cmp(&other.end)));
-    longest.into_iter().map(told).chain([event(start, end, "held", text, Vec::new())]).collect()
+    longest.into_iter().map(event_of).chain([event(start, end, "held", text, Vec::new())]).collect()
 }
 
 /// The holds with overlapping ones of the same link and cause in one.
@@ -331,12 +331,12 @@ fn merged(holds: Vec<Hold>) -> Vec<Hold> {
 
 /// The periods in which the peer's window was closed.
 fn window_stalls(connection: &Connection<'_>) -> Vec<Event> {
-    let told = |(begin, end): (f64, Option<f64>)| {
+    let event_of = |(begin, end): (f64, Option<f64>)| {
         let after = end.unwrap_or(connection.last_seen);
         let text = format!("the peer's window was closed for {}", lasting(after - begin));
         event(begin, after, "window_stall", text, Vec::new())
     };
-    connection.decisions.stalls().into_iter().map(told).collect()
+    connection.decisions.stalls().into_iter().map(event_of).collect()
 }
 
 /// The change of the window by a decision, in words.
@@ -446,23 +446,23 @@ fn repairs(copies: &[&Copy]) -> String {
         };
         return format!("{text}, {which}{}", discarded(copies));
     }
-    let told = most_common(needless.iter().map(|copy| copy.why.replace('_', " ")));
-    let told: Vec<String> = told.into_iter().map(|(why, number)| format!("{number} {why}")).collect();
-    format!("{text}, {} of them needlessly ({})", needless.len(), listed(&told))
+    let reasons = most_common(needless.iter().map(|copy| copy.why.replace('_', " ")));
+    let reasons: Vec<String> = reasons.into_iter().map(|(why, number)| format!("{number} {why}")).collect();
+    format!("{text}, {} of them needlessly ({})", needless.len(), listed(&reasons))
 }
 
 /// The segments among these whose copies a decompressor of headers discarded, and since which packet it was out of
 /// step: the verdict says it as "discarded: decompressor out of step since packet #14, at 1.2 s".
 fn discarded(copies: &[&Copy]) -> String {
-    let told = |copy: &&Copy| {
+    let reason_of = |copy: &&Copy| {
         let (_, reason) = copy.explanation.split_once("discarded: ")?;
         Some(reason.split(',').next().unwrap_or(reason).to_owned())
     };
-    let told: Vec<String> = copies.iter().filter_map(told).collect();
-    match told.first() {
+    let reasons: Vec<String> = copies.iter().filter_map(reason_of).collect();
+    match reasons.first() {
         None => String::new(),
         Some(reason) => {
-            format!("; of {} an earlier copy was discarded: {reason}", count(told.len(), "segment"))
+            format!("; of {} an earlier copy was discarded: {reason}", count(reasons.len(), "segment"))
         }
     }
 }

@@ -161,16 +161,16 @@ fn divided(connection: &Connection<'_>, data: &Data, link: &[Transmission]) -> V
         ended = ended.max(one.end);
     }
     add("ending", (connection.last_seen - ended).max(0.0));
-    let told = WORDS.iter().filter_map(|(kind, words)| {
+    let time_shares = WORDS.iter().filter_map(|(kind, words)| {
         let seconds = shares.get(kind).copied().filter(|seconds| *seconds > NOTHING)?;
         Some(TimeShare { kind: (*kind).into(), seconds, words: (*words).into(), confidence: None })
     });
-    let mut told: Vec<TimeShare> = told.collect();
-    told.sort_by(|one, other| {
+    let mut time_shares: Vec<TimeShare> = time_shares.collect();
+    time_shares.sort_by(|one, other| {
         let by_length = other.seconds.total_cmp(&one.seconds);
         (one.kind != IDEAL).cmp(&(other.kind != IDEAL)).then(by_length)
     });
-    told
+    time_shares
 }
 
 /// The use of the transmission of each of the data: for bytes that arrived first, for copies, or for nothing.

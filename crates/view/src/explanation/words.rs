@@ -77,8 +77,8 @@ pub(crate) fn listed(parts: &[String]) -> String {
 
 /// The parts that are not empty, with semicolons between them.
 pub(crate) fn joined(parts: &[String]) -> String {
-    let told: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
-    told.join("; ")
+    let present: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    present.join("; ")
 }
 
 #[cfg(test)]

@@ -275,9 +275,9 @@ fn a_web_user_of_http3_asks_for_all_objects_of_a_page_at_once_in_streams_of_one_
     assert!(after_page.contains(&stream(2)) && after_page.contains(&stream(3)), "{after_page:?}");
     let (_, waits) = load(3, 150, 160, 500);
     assert_eq!(waits, Instant::NEVER, "an object is missing");
-    let (told, next) = load(2, 170, 200, 500);
+    let (issued, next) = load(2, 170, 200, 500);
     let object = Transfer { start: at(100), end: at(200), bytes: Bytes(500) };
-    assert!(told.contains(&Command::ReportTransfer(object)), "{told:?}");
+    assert!(issued.contains(&Command::ReportTransfer(object)), "{issued:?}");
     assert_eq!(next, at(2_200), "it reads");
 }
 

@@ -109,12 +109,12 @@ impl Tfrc {
     }
 
     fn on_feedback(&mut self, now: Instant, number: u64) {
-        while let Some((told, feedback)) = self.feedback.front().copied() {
-            if told > number {
+        while let Some((acked, feedback)) = self.feedback.front().copied() {
+            if acked > number {
                 return;
             }
             self.feedback.pop_front();
-            if told == number {
+            if acked == number {
                 self.sender.on_feedback(now, &feedback);
             }
         }

@@ -39,9 +39,9 @@ def write_stress(stress: Stress, folder: Path) -> None:
         scenario(stress.simplest.genome, sides), seed=None, record={"tables": ["segments", "tcp", "packets"]}
     )
     save(draw("time-sequence", recorded, View(flow=FLOWS[0])), folder / DIAGRAM_FILE)
-    told = explain(recorded, FLOWS[0])[0]
-    lines = [f"{event.start:9.3f} s  {event.text}" for event in told.events[:EVENTS]]
-    left = len(told.events) - len(lines)
+    explained = explain(recorded, FLOWS[0])[0]
+    lines = [f"{event.start:9.3f} s  {event.text}" for event in explained.events[:EVENTS]]
+    left = len(explained.events) - len(lines)
     _write(folder / STORY_FILE, "\n".join([*lines, *([f"{left} more events"] if left else [])]) + "\n")
 
 

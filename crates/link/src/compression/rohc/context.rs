@@ -25,7 +25,7 @@ pub(super) enum Coding {
 pub(super) struct Codes {
     numbers: [Code; NUMBERS],
     /// Whether changes of RST, SYN and FIN, of the options' structure and of the use of ECN are sent.
-    tells_signs: bool,
+    carries_signs: bool,
     length: u32,
 }
 
@@ -78,7 +78,7 @@ impl Codes {
     pub(super) fn restore(&self, known: &Fields, sent: &Fields) -> bool {
         let numbers = (0..NUMBERS).all(|place| self.numbers[place].restores(place, known, sent));
         let signs = |place: usize| known.signs[place] == sent.signs[place];
-        numbers && signs(RARE) && (self.tells_signs || (0..RARE).all(signs))
+        numbers && signs(RARE) && (self.carries_signs || (0..RARE).all(signs))
     }
 }
 
@@ -168,16 +168,16 @@ impl Context {
     pub(super) fn compressed(&self, fields: &Fields) -> Option<Codes> {
         let mut timestamps = [Code::Static; 2];
         let mut more = always(fields);
-        let told = self.timestamps(fields, &mut timestamps)?;
+        let timestamps_length = self.timestamps(fields, &mut timestamps)?;
         let common = (fields.profile == Profile::Tcp).then(|| self.common(fields, timestamps)).flatten();
         let fits = |format: &&Format| {
             let codes = format.codes(timestamps);
-            (format.tells_marker || !fields.marker) && self.restores(&codes, fields)
+            (format.carries_marker || !fields.marker) && self.restores(&codes, fields)
         };
         let format = formats::of(fields).iter().find(fits);
         let chosen = format.map(|format| format.codes(timestamps)).or(common)?;
-        let is_new_list = chosen.tells_signs && !self.has_sign(fields, OPTIONS);
-        more += if is_new_list { fields.options_list } else { fields.irregular_options + told };
+        let is_new_list = chosen.carries_signs && !self.has_sign(fields, OPTIONS);
+        more += if is_new_list { fields.options_list } else { fields.irregular_options + timestamps_length };
         Some(Codes { length: chosen.length + more, ..chosen })
     }
 
@@ -237,7 +237,7 @@ impl Context {
             numbers[place] = code;
             length += bytes;
         }
-        let codes = Codes { numbers, tells_signs: true, length };
+        let codes = Codes { numbers, carries_signs: true, length };
         self.restores(&codes, fields).then_some(codes)
     }
 }
@@ -249,7 +249,7 @@ impl Format {
             numbers[*place] = *code;
         }
         (numbers[TS_VALUE], numbers[TS_ECHO]) = (value, echo);
-        Codes { numbers, tells_signs: self.tells_signs, length: self.length }
+        Codes { numbers, carries_signs: self.carries_signs, length: self.length }
     }
 }
 

@@ -10,9 +10,9 @@ pub(super) struct Format {
     /// The numbers that it carries; the others are as they were.
     pub(super) numbers: &'static [(usize, Code)],
     /// Whether it carries changes of flags, of the options' structure and of the use of ECN.
-    pub(super) tells_signs: bool,
+    pub(super) carries_signs: bool,
     /// Whether it carries RTP's marker.
-    pub(super) tells_marker: bool,
+    pub(super) carries_marker: bool,
 }
 
 /// How a number is sent.
@@ -70,7 +70,7 @@ pub(super) fn of(fields: &Fields) -> &'static [Format] {
 }
 
 const fn format(length: u32, numbers: &'static [(usize, Code)]) -> Format {
-    Format { length, numbers, tells_signs: false, tells_marker: true }
+    Format { length, numbers, carries_signs: false, carries_marker: true }
 }
 
 /// The master sequence number in every format of RFC 6846.
@@ -98,8 +98,8 @@ const TCP_SEQUENTIAL: &[Format] = &[
             (SEQ, Code::Lsb(14, 8_191)),
             (ACKED, Code::Lsb(15, 8_191)),
         ],
-        tells_signs: true,
-        tells_marker: true,
+        carries_signs: true,
+        carries_marker: true,
     },
 ];
 
@@ -114,8 +114,8 @@ const TCP_RANDOM: &[Format] = &[
     Format {
         length: 7,
         numbers: &[(SN, MSN), (SEQ, Code::Lsb(16, 65_535)), (ACKED, Code::Lsb(16, 16_383))],
-        tells_signs: true,
-        tells_marker: true,
+        carries_signs: true,
+        carries_marker: true,
     },
 ];
 
@@ -138,13 +138,13 @@ pub(super) const TIMESTAMP: [(u32, Code); 4] = [
 
 /// UO-0, UO-1-TS, UO-1-ID, UOR-2-TS and UOR-2-ID, and UOR-2 with its extensions 0, 1 and 2.
 const RTP: &[Format] = &[
-    Format { length: 1, numbers: &[(SN, Code::Lsb(4, 1))], tells_signs: false, tells_marker: false },
+    Format { length: 1, numbers: &[(SN, Code::Lsb(4, 1))], carries_signs: false, carries_marker: false },
     format(2, &[(SN, Code::Lsb(4, 1)), (SEQ, Code::Lsb(5, 7))]),
     Format {
         length: 2,
         numbers: &[(SN, Code::Lsb(4, 1)), (ID, Code::Lsb(5, 0))],
-        tells_signs: false,
-        tells_marker: false,
+        carries_signs: false,
+        carries_marker: false,
     },
     format(3, &[(SN, Code::Lsb(6, 1)), (SEQ, Code::Lsb(5, 7))]),
     format(3, &[(SN, Code::Lsb(6, 1)), (ID, Code::Lsb(5, 0))]),
@@ -169,8 +169,9 @@ mod tests {
     #[test]
     fn the_interval_of_a_number_begins_before_the_one_that_was_and_wraps() {
         // RFC 3095 §4.5.1: [v_ref - p, v_ref + 2^k - 1 - p].
-        for (old, new, is_told) in [(100, 96, true), (100, 95, false), (100, 111, true), (100, 112, false)] {
-            assert_eq!(decode(old, new, (4, 4), 16) == new, is_told, "{old} to {new}");
+        for (old, new, is_encoded) in [(100, 96, true), (100, 95, false), (100, 111, true), (100, 112, false)]
+        {
+            assert_eq!(decode(old, new, (4, 4), 16) == new, is_encoded, "{old} to {new}");
         }
         assert_eq!(decode(0xfffe, 3, (4, 4), 16), 3);
         assert_eq!(decode(5, 5, (7, -1), 32), 5 + 128, "a timestamp that stands needs more bits");

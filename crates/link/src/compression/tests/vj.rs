@@ -133,8 +133,8 @@ fn a_packet_of_another_connection_tells_its_slot_and_without_slots_all_fields_go
         }
         assert_eq!(link.carry(of(2001, 2)), (Compressed, 4, None), "the number of the slot is left out");
     }
-    let told = Parameters { compress_slot_id: false, ..Parameters::default() };
-    let mut link = Link::new(&Compression::Vj(told));
+    let explicit_slots = Parameters { compress_slot_id: false, ..Parameters::default() };
+    let mut link = Link::new(&Compression::Vj(explicit_slots));
     link.carry(of(2000, 0));
     assert_eq!(link.carry(of(2000, 1)), (Compressed, 5, None));
 }

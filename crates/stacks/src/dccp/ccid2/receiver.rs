@@ -80,13 +80,13 @@ impl Receiving for Receiver {
 
     fn on_ack_of_ack(&mut self, acked: Seqno) {
         let Some(history) = &mut self.history else { return };
-        while let Some((seq, told)) = self.sent.front().copied() {
+        while let Some((seq, reported)) = self.sent.front().copied() {
             if seq.is_after(acked) {
                 return;
             }
             self.sent.pop_front();
             if seq == acked {
-                history.forget(told);
+                history.forget(reported);
             }
         }
     }

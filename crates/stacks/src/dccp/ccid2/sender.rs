@@ -88,10 +88,10 @@ impl Sender {
     }
 
     /// Marks the packets that the vector reports, from the newest downwards.
-    fn mark(&mut self, now: Instant, acked: Seqno, told: impl Iterator<Item = Run>) -> News {
+    fn mark(&mut self, now: Instant, acked: Seqno, runs: impl Iterator<Item = Run>) -> News {
         let mut news = News::default();
         let mut place = self.sent.len();
-        for run in told {
+        for run in runs {
             while place > 0 && self.sent[place - 1].seq.is_after(run.newest) {
                 place -= 1;
             }

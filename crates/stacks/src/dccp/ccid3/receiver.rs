@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_within_four_quarters_are_one_event_and_are_told_at_once() {
+    fn losses_within_four_quarters_are_one_event_and_are_reported_at_once() {
         let (receiver, due) = received(100, &[50, 55, 59, 70]);
         assert_eq!(receiver.loss_events, 2);
         assert!(due.contains(&53) && due.contains(&73), "{due:?}");

@@ -81,18 +81,18 @@ impl Sending for Sender {
     }
 
     fn on_ack(&mut self, now: Instant, ack: &Acknowledgment<'_>) -> Option<Event> {
-        let told = Told::read(ack.options)?;
+        let report = Report::read(ack.options)?;
         let (echo, delivered) = self.echo(ack.acked)?;
         let before = self.rate.loss_event_rate();
         let feedback = tfrc::Feedback {
             echo,
-            delay: told.elapsed,
-            receive_rate: told.receive_rate,
-            loss_event_rate: told.loss_event_rate,
+            delay: report.elapsed,
+            receive_rate: report.receive_rate,
+            loss_event_rate: report.loss_event_rate,
         };
         self.rate.on_feedback(now, &feedback);
         self.awaits_feedback = self.sent.len() > 1;
-        let (decision, reason) = if told.loss_event_rate > before {
+        let (decision, reason) = if report.loss_event_rate > before {
             (Decision::Congestion, "the receiver reports more loss events")
         } else {
             (Decision::Ack, "")
@@ -136,13 +136,13 @@ impl Sending for Sender {
 }
 
 /// The options of feedback (§8).
-struct Told {
+struct Report {
     elapsed: Duration,
     receive_rate: f64,
     loss_event_rate: f64,
 }
 
-impl Told {
+impl Report {
     /// None if a part is missing: then it is another acknowledgment.
     fn read(options: &[DccpOption]) -> Option<Self> {
         let find = |wanted: fn(&DccpOption) -> Option<u32>| options.iter().find_map(wanted);

@@ -134,11 +134,11 @@ mod tests {
             let sent = at(number * 10);
             while receiver.timer() <= sent + RTT / 2 {
                 let due = receiver.timer();
-                feedback.extend(receiver.on_timer(due).map(|told| (number, told)));
+                feedback.extend(receiver.on_timer(due).map(|report| (number, report)));
             }
             let header = Header { sent, rtt: RTT };
-            let told = receiver.on_packet(sent + RTT / 2, number, Bytes(1000), header);
-            feedback.extend(told.map(|told| (number, told)));
+            let report = receiver.on_packet(sent + RTT / 2, number, Bytes(1000), header);
+            feedback.extend(report.map(|report| (number, report)));
         }
         (receiver, feedback)
     }
@@ -164,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_loss_is_told_at_once_as_if_the_equation_had_given_the_present_rate() {
+    fn the_first_loss_is_reported_at_once_as_if_the_equation_had_given_the_present_rate() {
         let (_, feedback) = received(100, &[83]);
-        let (_, told) =
+        let (_, report) =
             feedback.iter().find(|(number, _)| *number == 86).expect("at the third packet after it");
-        let rate = equation::rate(1000.0, RTT, told.loss_event_rate);
+        let rate = equation::rate(1000.0, RTT, report.loss_event_rate);
         assert!((rate / 100_000.0 - 1.0).abs() < 0.25, "{rate}");
     }
 }

@@ -254,7 +254,7 @@ mod tests {
     }
 
     /// Feedback at this time over a round trip of 100 ms.
-    fn told(sender: &mut Sender, millis: u64, receive_rate: f64, loss_event_rate: f64) {
+    fn feed_back(sender: &mut Sender, millis: u64, receive_rate: f64, loss_event_rate: f64) {
         let echo = at(millis - 100);
         let feedback = Feedback { echo, delay: Duration::ZERO, receive_rate, loss_event_rate };
         sender.on_feedback(at(millis), &feedback);
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(sender.rate, 1000.0);
         let mut rates = vec![];
         for (millis, received) in [(100, 0.0), (200, 40_000.0), (300, 80_000.0), (400, 60_000.0)] {
-            told(&mut sender, millis, received, 0.0);
+            feed_back(&mut sender, millis, received, 0.0);
             rates.push(sender.rate.round());
         }
         // 4000 bytes a round trip, doubled; then twice what arrived at most, the larger of two round trips.
@@ -277,8 +277,8 @@ mod tests {
     fn with_losses_the_rate_is_the_equations_but_twice_what_arrives_at_most() {
         for (received, limited) in [(1e9, false), (20_000.0, true)] {
             let mut sender = sender(false);
-            told(&mut sender, 100, 0.0, 0.0);
-            told(&mut sender, 200, received, 0.01);
+            feed_back(&mut sender, 100, 0.0, 0.0);
+            feed_back(&mut sender, 200, received, 0.01);
             let expected = if limited { 40_000.0 } else { equation::rate(1000.0, sender.rtt(), 0.01) };
             assert!((sender.rate / expected - 1.0).abs() < 1e-9, "{} for {expected}", sender.rate);
         }
@@ -287,8 +287,8 @@ mod tests {
     #[test]
     fn without_feedback_the_rate_halves_each_time_the_timer_runs_out() {
         let mut sender = sender(false);
-        told(&mut sender, 100, 0.0, 0.0);
-        told(&mut sender, 200, 1e9, 0.01);
+        feed_back(&mut sender, 100, 0.0, 0.0);
+        feed_back(&mut sender, 200, 1e9, 0.01);
         let before = sender.rate;
         let mut rates = vec![];
         for _ in 0..3 {
@@ -305,7 +305,7 @@ mod tests {
         let mut sender = sender(false);
         sender.begin_with(at(100), Duration::from_millis(100));
         assert_eq!((sender.rate, sender.next_at()), (40_000.0, at(100)));
-        told(&mut sender, 200, 40_000.0, 0.0);
+        feed_back(&mut sender, 200, 40_000.0, 0.0);
         assert_eq!(sender.rate, 80_000.0);
     }
 
@@ -313,7 +313,7 @@ mod tests {
     fn silence_of_the_program_lowers_the_rate_to_the_initial_rate_and_no_further() {
         for (silent_ms, rate) in [(200, 320_000.0), (500, 160_000.0), (60_000, 40_000.0)] {
             let mut sender = sender(false);
-            told(&mut sender, 100, 0.0, 0.0);
+            feed_back(&mut sender, 100, 0.0, 0.0);
             (sender.rate, sender.nofeedback) = (320_000.0, at(500));
             sender.end_idling(at(100 + silent_ms));
             assert_eq!(sender.rate, rate, "{silent_ms}");
@@ -324,8 +324,8 @@ mod tests {
     #[test]
     fn small_packets_have_the_rate_of_full_segments_less_their_headers_and_ten_milliseconds_between_them() {
         let mut sender = sender(true);
-        told(&mut sender, 100, 0.0, 0.0);
-        told(&mut sender, 200, 1e9, 0.01);
+        feed_back(&mut sender, 100, 0.0, 0.0);
+        feed_back(&mut sender, 200, 1e9, 0.01);
         let full = equation::rate(1460.0, sender.rtt(), 0.01);
         assert!((sender.rate / (full * 200.0 / 240.0) - 1.0).abs() < 1e-9, "{}", sender.rate);
         sender.next = at(200);
@@ -337,7 +337,7 @@ mod tests {
     fn a_round_trip_above_the_average_slows_the_damped_sender_at_once() {
         let mut sender = sender(false);
         sender.parameters.damped = true;
-        told(&mut sender, 100, 0.0, 0.0);
+        feed_back(&mut sender, 100, 0.0, 0.0);
         sender.damp(Duration::from_millis(400));
         // √0.1 is 0.316, of √0.4 = 0.632 a tenth comes in: 0.348 / 0.632.
         assert!((sender.damping - 0.55).abs() < 1e-9, "{}", sender.damping);
