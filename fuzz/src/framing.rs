@@ -28,9 +28,9 @@ pub fn run(bytes: &[u8]) {
 fn unpack(link_type: LinkType, mut rest: &[u8]) {
     let mut unpacker = Unpacker::default();
     let mut before = 0;
-    while let [high, low, behind @ ..] = rest {
-        let len = usize::from(u16::from_be_bytes([*high, *low])).min(behind.len());
-        let (frame, next) = behind.split_at(len);
+    while let [high, low, after @ ..] = rest {
+        let len = usize::from(u16::from_be_bytes([*high, *low])).min(after.len());
+        let (frame, next) = after.split_at(len);
         before += len;
         if let Ok(packet) = unpacker.unpack(link_type, frame) {
             assert!(packet.len() <= before + 40, "{} bytes out of {before}", packet.len());

@@ -63,9 +63,9 @@ fn origin(place: usize) -> Origin {
 
 fn pieces(mut rest: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
-        let [head, high, low, behind @ ..] = rest else { return None };
-        let len = usize::from(u16::from_be_bytes([*high, *low])).min(behind.len());
-        let (piece, next) = behind.split_at(len);
+        let [head, high, low, after @ ..] = rest else { return None };
+        let len = usize::from(u16::from_be_bytes([*high, *low])).min(after.len());
+        let (piece, next) = after.split_at(len);
         rest = next;
         Some((*head, piece))
     })

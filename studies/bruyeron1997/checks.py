@@ -96,7 +96,7 @@ def reno_first_missing_fast_retransmit(run: Run) -> float:
 
 
 def reno_new_packet_sent(run: Run) -> float:
-    """Return when a new packet goes out behind it."""
+    """Return when a new packet goes out after it."""
     return RENO_DROP_S + _after_bursts(run, _reno_story, RENO_QUIET_S)["new_packet"]
 
 
@@ -222,8 +222,8 @@ def _bursts(run: Run, quiet_s: float) -> Iterator[Burst]:
     for place in range(len(time_s) - 2):
         three = slice(place, place + 3)
         before = time_s[place - 1] if place else -BEFORE_S
-        behind = time_s[place + 3] if place + 3 < len(time_s) else np.inf
-        quiet = time_s[place] - before > BEFORE_S and behind - time_s[place + 2] > quiet_s
+        after = time_s[place + 3] if place + 3 < len(time_s) else np.inf
+        quiet = time_s[place] - before > BEFORE_S and after - time_s[place + 2] > quiet_s
         in_a_row = bool(new[three].all()) and time_s[place + 2] - time_s[place] < FAST_S
         if quiet and in_a_row:
             yield Burst(float(time_s[place]), [int(end) for end in ends[three]])

@@ -273,7 +273,7 @@ mod tests {
         let mut with_options = headers(0);
         with_options[0] = 0x46;
         with_options[28..32].copy_from_slice(&[0, 0, 0, 9]);
-        assert_eq!(place_in_stream(&with_options), Some(9), "behind the options of IP");
+        assert_eq!(place_in_stream(&with_options), Some(9), "after the options of IP");
         let mut datagram = headers(7);
         datagram[9] = 17;
         assert_eq!(place_in_stream(&datagram), None);

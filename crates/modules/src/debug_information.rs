@@ -266,7 +266,7 @@ impl<'a, 'u> Types<'a, 'u> {
         self.plain(reference(value(entry, dw::DW_AT_type)?)?)
     }
 
-    /// A type behind its names and qualifiers.
+    /// A type without its names and qualifiers.
     fn plain(&self, mut place: UnitOffset) -> Option<Plain<'a, 'u>> {
         let mut alias = None;
         for _ in 0..DEEPEST {

@@ -156,8 +156,8 @@ pub(crate) fn at<'a>(root: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(root, |schema, step| property(root, schema, step))
 }
 
-/// The schema of the key `step` of a table, of an item of a list or of the parameters of a choice, behind references
-/// and behind "or nothing".
+/// The schema of the key `step` of a table, of an item of a list or of the parameters of a choice, references
+/// and "or nothing" resolved.
 pub(crate) fn property<'a>(root: &'a Value, table: &'a Value, step: &str) -> Option<&'a Value> {
     let table = plain(root, table);
     let inner = table.get("properties").and_then(|keys| keys.get(step));
@@ -190,7 +190,7 @@ pub(crate) fn chooses(schema: &Value, name: &str) -> bool {
     chosen(scenario(), schema, name).is_some()
 }
 
-/// The schema behind references and behind "or nothing".
+/// The schema with references and "or nothing" resolved.
 pub(crate) fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     if let (Some(name), None) = (schema.get("$ref").and_then(Value::as_str), schema.get("properties")) {
         let target = root.pointer(name.trim_start_matches('#'));

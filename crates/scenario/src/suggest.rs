@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest of the existing names.
 
 /// Advice for a name that is not among `names`: the nearest one if it is close, then all of a short list, or the first
-/// of a long one. Behind a near name a long list is noise.
+/// of a long one. After a near name a long list has no use.
 pub(crate) fn among<T: AsRef<str>>(unknown: &str, names: &[T], what: &str) -> String {
     if names.is_empty() {
         return format!("there are no {what} here");

@@ -66,19 +66,19 @@ fn choice_of_table(key: &mut KeyMut<'_>, table: &mut Table) -> Option<Item> {
     let name = table.get(OLD_KEY)?.as_str()?.to_owned();
     let (old_key, old_value) = table.remove_entry(OLD_KEY)?;
     let before = comment_of(old_key.leaf_decor().prefix());
-    let behind = old_value.as_value().map_or("", |value| comment_of(value.decor().suffix())).to_owned();
+    let after_value = old_value.as_value().map_or("", |value| comment_of(value.decor().suffix())).to_owned();
     let is_dotted = table.is_dotted();
     if is_dotted && table.is_empty() {
         let prefix = old_key.leaf_decor().prefix().cloned().unwrap_or_default();
         *key.leaf_decor_mut() = Decor::new(prefix, " ");
         let mut value = toml_edit::Value::from(name);
-        *value.decor_mut() = Decor::new(" ", spaced(&behind));
+        *value.decor_mut() = Decor::new(" ", spaced(&after_value));
         return Some(Item::Value(value));
     }
     if is_dotted {
-        keep_comments_of_line(table, before, &behind);
+        keep_comments_of_line(table, before, &after_value);
     } else {
-        keep_comments_of_header(table.decor_mut(), before, &behind);
+        keep_comments_of_header(table.decor_mut(), before, &after_value);
     }
     let mut outer = Table::new();
     outer.set_implicit(!is_dotted);
@@ -88,9 +88,9 @@ fn choice_of_table(key: &mut KeyMut<'_>, table: &mut Table) -> Option<Item> {
 }
 
 /// Moves the comments of the line `algorithm = "…"` to the header above it.
-fn keep_comments_of_header(decor: &mut Decor, before: &str, behind: &str) {
+fn keep_comments_of_header(decor: &mut Decor, before: &str, after_value: &str) {
     let has_one = !comment_of(decor.suffix()).is_empty();
-    let (own_line, at_header) = if has_one { (behind, "") } else { ("", behind) };
+    let (own_line, at_header) = if has_one { (after_value, "") } else { ("", after_value) };
     let above: String =
         [before, own_line].iter().filter(|text| !text.is_empty()).map(|text| line(text)).collect();
     if !above.is_empty() {
@@ -103,9 +103,9 @@ fn keep_comments_of_header(decor: &mut Decor, before: &str, behind: &str) {
 }
 
 /// Moves the comments of a line `rto.algorithm = "…"` to the first line of the same table.
-fn keep_comments_of_line(table: &mut Table, before: &str, behind: &str) {
+fn keep_comments_of_line(table: &mut Table, before: &str, after_value: &str) {
     let above: String =
-        [before, behind].iter().filter(|text| !text.is_empty()).map(|text| line(text)).collect();
+        [before, after_value].iter().filter(|text| !text.is_empty()).map(|text| line(text)).collect();
     if let Some((mut key, _)) = table.iter_mut().next().filter(|_| !above.is_empty()) {
         let decor = key.leaf_decor_mut();
         let prefix = decor.prefix().and_then(RawString::as_str).unwrap_or_default().to_owned();
@@ -148,12 +148,12 @@ fn choice_of_inline_table(table: &mut InlineTable) -> Option<toml_edit::Value> {
     Some(right)
 }
 
-/// The comment of what stands before or behind a value; empty without one.
+/// The comment of what stands before or after a value; empty without one.
 fn comment_of(around: Option<&RawString>) -> &str {
     around.and_then(RawString::as_str).map_or("", str::trim)
 }
 
-/// A comment behind a value or a header.
+/// A comment after a value or a header.
 fn spaced(comment: &str) -> String {
     if comment.is_empty() { String::new() } else { format!("  {comment}") }
 }

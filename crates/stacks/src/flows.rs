@@ -242,9 +242,7 @@ fn check_datagrams(spec: &Spec, flow: &FlowSpec, largest: Option<Bytes>) -> Resu
         Some(largest) => Err(Refusal::Dccp {
             flow: flow.name.clone(),
             key: "workload",
-            what: format!(
-                "a packet of {largest} does not fit behind the headers of DCCP into an mtu of {mtu}"
-            ),
+            what: format!("a packet of {largest} with the headers of DCCP does not fit into an mtu of {mtu}"),
             instead: format!("write packet = \"{} bytes\" or less", most.0),
         }),
     }

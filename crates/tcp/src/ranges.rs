@@ -91,17 +91,17 @@ impl<T: Copy> RangeSet<T> {
             if range.is_empty() || other.start.at_or_after(range.end) {
                 break;
             }
-            let behind = SeqRange { start: range.end, end: other.end };
-            let has_behind = behind.start.before(behind.end);
+            let after = SeqRange { start: range.end, end: other.end };
+            let has_after = after.start.before(after.end);
             if other.start.before(range.start) {
                 other.end = range.start;
                 index += 1;
-                if has_behind {
+                if has_after {
                     let value = *value;
-                    self.ranges.insert(index, (behind, value));
+                    self.ranges.insert(index, (after, value));
                 }
-            } else if has_behind {
-                *other = behind;
+            } else if has_after {
+                *other = after;
             } else {
                 self.ranges.remove(index);
             }

@@ -120,7 +120,7 @@ fn put(container: &mut Item, last: &Step, value: &Value) -> Result<(), String> {
                 return table.remove(key).map(drop).ok_or_else(|| format!("there is no key {key:?}"));
             }
             let mut new = written(value)?;
-            // A comment behind the value stays.
+            // A comment after the value stays.
             if let (Some(old), Some(new)) = (table.get(key).and_then(Item::as_value), new.as_value_mut()) {
                 *new.decor_mut() = old.decor().clone();
             }

@@ -133,7 +133,7 @@ pub fn emit_udp_ipv4_behind(header: v4::Header, datagram: &Datagram) -> Vec<u8> 
     out
 }
 
-/// The bytes of an IPv4 packet that carries a packet of DCCP behind a given header.
+/// The bytes of an IPv4 packet that carries a packet of DCCP after a given header.
 ///
 /// # Panics
 /// If the packet is over 65,535 bytes, its header over 1020.

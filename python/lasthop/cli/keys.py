@@ -60,7 +60,7 @@ def _below(root: Schema, table: Schema, step: str) -> Schema:
 
 
 def _plain(root: Schema, schema: Schema) -> Schema:
-    """Return a schema behind its reference, and behind "or nothing"."""
+    """Return a schema with its reference and "or nothing" resolved."""
     if "$ref" in schema:
         return _plain(root, root["$defs"][schema["$ref"].rpartition("/")[2]])
     options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]

@@ -33,8 +33,8 @@ class Passage:
     def late(self) -> Bools:
         """Whether each packet arrived after a packet that was sent later."""
         times = np.where(np.isnan(self.arrived), np.inf, self.arrived)
-        behind = np.append(np.minimum.accumulate(times[::-1])[::-1][1:], np.inf)
-        late: Bools = ~np.isnan(self.arrived) & (self.arrived > behind)
+        first_later = np.append(np.minimum.accumulate(times[::-1])[::-1][1:], np.inf)
+        late: Bools = ~np.isnan(self.arrived) & (self.arrived > first_later)
         return late
 
     @cached_property

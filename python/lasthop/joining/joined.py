@@ -75,9 +75,9 @@ class Crossing:
                 undecided = not needless and perhaps.cover(start, end)
                 verdicts[int(self.rows[place])] = None if undecided else needless
             arrived = not np.isnan(self.arrived[place])
-            for first, behind in [(0, end - start)] if arrived else self.parts.get(int(place), ()):
-                there.add(start + first, start + behind)
-                perhaps.add(start + first, start + behind)
+            for first, after in [(0, end - start)] if arrived else self.parts.get(int(place), ()):
+                there.add(start + first, start + after)
+                perhaps.add(start + first, start + after)
             if self.unknown[place]:
                 perhaps.add(start, end)
         return verdicts
@@ -238,8 +238,8 @@ class _Runs:
 
     def add(self, start: int, end: int) -> None:
         first = bisect_left(self._ends, start)
-        behind = bisect_right(self._starts, end)
-        if first < behind:
-            start, end = min(start, self._starts[first]), max(end, self._ends[behind - 1])
-        self._starts[first:behind] = [start]
-        self._ends[first:behind] = [end]
+        after = bisect_right(self._starts, end)
+        if first < after:
+            start, end = min(start, self._starts[first]), max(end, self._ends[after - 1])
+        self._starts[first:after] = [start]
+        self._ends[first:after] = [end]

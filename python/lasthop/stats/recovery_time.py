@@ -63,8 +63,8 @@ def _first_steady(starts: Floats, back: npt.NDArray[np.bool_], steady: float) ->
     """Return the time from the first of `starts` to the first from which the rate is `back` for `steady` seconds."""
     short = starts[~back]
     for start in starts[back]:
-        behind = short[np.searchsorted(short, start) :]
-        if not len(behind) or behind[0] > start + steady:
+        later = short[np.searchsorted(short, start) :]
+        if not len(later) or later[0] > start + steady:
             return float(start - starts[0])
     return None
 

@@ -1,9 +1,9 @@
 //! Header compression: both ends of it, in one direction of a link.
 //!
 //! The compressor works on a packet as it leaves the input queue, the decompressor as it leaves the link. Both have the
-//! state that their RFC gives them, and no other: a packet that is lost in between leaves the decompressor behind, and
-//! the headers that it restores from then on are wrong until a packet repairs its state. The packets with wrong headers
-//! are discarded at the end of the link.
+//! state that their RFC gives them, and no other: a packet that is lost in between leaves the decompressor without its
+//! changes, and the headers that it restores from then on are wrong until a packet repairs its state. The packets with
+//! wrong headers are discarded at the end of the link.
 //!
 //! A new scheme is a file with `ENTRY`, `Parameters` and its [`Codec`], and a line in the list below. `headers.rs`
 //! reads the fields of headers.

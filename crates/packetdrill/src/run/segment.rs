@@ -265,7 +265,7 @@ fn options_of(segment: &Segment, theirs: u32, experimental: bool) -> Vec<TcpOpti
     let bytes = wire::tcp::option_bytes(&segment.options);
     let mut rest = bytes.as_slice();
     let mut options = Vec::new();
-    while let [kind, behind @ ..] = rest {
+    while let [kind, after @ ..] = rest {
         match kind {
             0 => {
                 options.push(TcpOption::Eol);
@@ -273,10 +273,10 @@ fn options_of(segment: &Segment, theirs: u32, experimental: bool) -> Vec<TcpOpti
             }
             1 => {
                 options.push(TcpOption::Nop);
-                rest = behind;
+                rest = after;
             }
             _ => {
-                let len = usize::from(*behind.first().unwrap_or(&2)).clamp(2, rest.len());
+                let len = usize::from(*after.first().unwrap_or(&2)).clamp(2, rest.len());
                 options.push(option_of(*kind, &segment.options, &rest[2..len], theirs));
                 rest = &rest[len..];
             }
@@ -294,9 +294,9 @@ fn with_experimental_option(mut options: Vec<TcpOption>) -> Vec<TcpOption> {
     };
     *experimental = true;
     let padding = if (cookie.len() / 2).is_multiple_of(4) { 0 } else { 2 };
-    let behind = found.unwrap_or(0) + 1;
-    let nops = options[behind..].iter().take_while(|option| **option == TcpOption::Nop).count();
-    options.splice(behind..behind + nops, vec![TcpOption::Nop; padding]);
+    let after = found.unwrap_or(0) + 1;
+    let nops = options[after..].iter().take_while(|option| **option == TcpOption::Nop).count();
+    options.splice(after..after + nops, vec![TcpOption::Nop; padding]);
     options
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The RFC's filter looks for earlier ACKs of the connection in the queue of the slow way back. This node stands before
 //! any queue: it holds an ACK for a short time, and lets the latest one pass for several. ACKs that say more than a
-//! number pass at once, behind what is held: duplicates, SACK blocks, echoes of congestion, the bounds of a stream.
+//! number pass at once, after what is held: duplicates, SACK blocks, echoes of congestion, the bounds of a stream.
 
 use std::collections::BTreeMap;
 

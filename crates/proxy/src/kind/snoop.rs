@@ -298,7 +298,7 @@ impl Snoop {
             entered = Some(acked.at);
             left = if acked.again { left } else { acked.ordinal };
         }
-        // Karn's rule; and what came behind a gap was acknowledged only when that was closed.
+        // Karn's rule; and what came after a gap was acknowledged only when that was closed.
         if let Some(entered) = entered.filter(|_| !disturbed) {
             state.timer.sample(now - entered);
         }

@@ -46,10 +46,10 @@ fn filled_text(text: &str, held: &BTreeMap<String, String>) -> Result<Value, Str
         return Ok(number(content).unwrap_or_else(|| Value::String(content.clone())));
     }
     let (mut rest, mut whole) = (text, String::new());
-    while let Some((literal, name, behind)) = split(rest) {
+    while let Some((literal, name, after)) = split(rest) {
         whole += literal;
         whole += held.get(name).ok_or_else(|| name.to_owned())?;
-        rest = behind;
+        rest = after;
     }
     Ok(Value::String(whole + rest))
 }

@@ -10,11 +10,11 @@ pub(super) fn fits(pattern: &str, text: &str) -> bool {
         return ends.into_iter().any(|at| fits(rest, &text[at..]));
     }
     let Some(letter) = text.chars().next() else { return false };
-    let behind = &text[letter.len_utf8()..];
+    let others = &text[letter.len_utf8()..];
     match (first, set(rest)) {
-        ('?', _) => fits(rest, behind),
-        ('[', Some((members, rest))) => is_in(letter, members) && fits(rest, behind),
-        _ => letter == first && fits(rest, behind),
+        ('?', _) => fits(rest, others),
+        ('[', Some((members, rest))) => is_in(letter, members) && fits(rest, others),
+        _ => letter == first && fits(rest, others),
     }
 }
 

@@ -383,8 +383,8 @@ mod tests {
         }
 
         fn islands(&self) -> usize {
-            let behind = &self.arrived[self.next as usize..];
-            behind.windows(2).filter(|pair| !pair[0] && pair[1]).count()
+            let expected = &self.arrived[self.next as usize..];
+            expected.windows(2).filter(|pair| !pair[0] && pair[1]).count()
         }
 
         fn out_of_order(&self) -> usize {

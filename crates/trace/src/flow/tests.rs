@@ -77,9 +77,9 @@ impl Script {
     /// segment of each pair up to the second.
     fn ack(&mut self, millis: u64, n: u32, sacked: &[(u32, u32)]) {
         let mut found = segment(Seq(8), ISS + 1 + n * MSS, Flags::ACK, 0);
-        for (first, behind) in sacked {
+        for (first, end) in sacked {
             let start = ISS + 1 + first * MSS;
-            found.options.sack.push(units::SeqRange::new(start, (behind - first) * MSS));
+            found.options.sack.push(units::SeqRange::new(start, (end - first) * MSS));
         }
         self.arrived(ms(millis), found);
     }

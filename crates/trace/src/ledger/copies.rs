@@ -129,9 +129,9 @@ impl Book {
         if let Some((_, run)) =
             self.runs.range_mut(..position).next_back().filter(|(_, run)| position < run.end)
         {
-            let behind = *run;
+            let after = *run;
             run.end = position;
-            self.runs.insert(position, behind);
+            self.runs.insert(position, after);
         }
     }
 }

@@ -123,13 +123,20 @@ fn a_spurious_timeout_is_followed_by_needless_go_back_n_and_a_false_fast_retrans
     resend(&mut ledger, 40, 4, 6, causes::FAST_RETRANSMIT);
     resend(&mut ledger, 41, 5, 7, causes::PARTIAL_ACK);
     let diagnosis = ledger.finish();
-    let behind = "go_back_n_after_spurious_timeout";
+    let go_back_n = "go_back_n_after_spurious_timeout";
     assert_eq!(
         whys(&diagnosis),
-        ["spurious_timeout", behind, behind, behind, "duplicate_acks_of_needless", "needless_recovery"]
+        [
+            "spurious_timeout",
+            go_back_n,
+            go_back_n,
+            go_back_n,
+            "duplicate_acks_of_needless",
+            "needless_recovery"
+        ]
     );
     assert_eq!(diagnosis.spurious_timeouts(), 1);
-    assert_eq!(diagnosis.causes()[behind], 3);
+    assert_eq!(diagnosis.causes()[go_back_n], 3);
     assert!(diagnosis.timeouts[0].why.to_string().contains("held a packet for 6.000000 s"));
 }
 

@@ -390,7 +390,7 @@ fn fate_of_original(connection: &Connection<'_>, copy: &Copy) -> String {
     let Some(alive) = earlier.iter().position(|other| other.drop().is_none()) else {
         let last = &earlier[earlier.len() - 1];
         if last.drop().is_some_and(|hop| hop.rule == DECOMPRESSOR) {
-            // The verdict names the packet whose loss is behind this one.
+            // The verdict names the packet whose loss caused this one.
             return copy.explanation.clone();
         }
         let last = drop_of(last);

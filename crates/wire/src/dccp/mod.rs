@@ -206,7 +206,7 @@ fn put_number(type_and_x: u8, seq: u64, is_short: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// The acknowledgment number behind its reserved bits.
+/// The acknowledgment number after its reserved bits.
 fn put_ack(ack: u64, is_short: bool, out: &mut Vec<u8>) {
     let bytes = ack.to_be_bytes();
     if is_short {
@@ -268,7 +268,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// A sequence or acknowledgment number behind a byte, or two, of other contents.
+    /// A sequence or acknowledgment number after a byte, or two, of other contents.
     fn number(&mut self, is_short: bool) -> u64 {
         let len = if is_short { 4 } else { 8 };
         let (field, rest) = self.rest.split_at(len);

@@ -103,11 +103,11 @@ pub(super) fn decode(bytes: &[u8]) -> (Options, bool) {
     loop {
         match rest {
             [] | [END, ..] => return (options, true),
-            [NOP, behind @ ..] => rest = behind,
+            [NOP, after @ ..] => rest = after,
             [kind, len, ..] if (2..=rest.len()).contains(&usize::from(*len)) => {
-                let (option, behind) = rest.split_at(usize::from(*len));
+                let (option, after) = rest.split_at(usize::from(*len));
                 take(&mut options, *kind, &option[2..]);
-                rest = behind;
+                rest = after;
             }
             _ => return (options, false),
         }

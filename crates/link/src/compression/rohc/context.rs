@@ -158,7 +158,7 @@ impl Context {
         }
     }
 
-    /// The decompressor has restored the header with this number, and does not go back behind it.
+    /// The decompressor has restored the header with this number, and does not return to an earlier one.
     pub(super) fn acknowledge(&mut self, number: u32) {
         let place = self.window.iter().position(|fields| fields.number() == number);
         self.window.drain(..place.unwrap_or(0));

@@ -92,7 +92,7 @@ impl Connection {
         is_ack(segment) && outstanding && (segment.window == self.window || reports_gap)
     }
 
-    /// Whether more duplicate ACKs have come than the segments ahead of the latest copy can cause: then segments behind
+    /// Whether more duplicate ACKs have come than the segments ahead of the latest copy can cause: then segments after
     /// it have arrived, and it has not. A link keeps the order.
     pub(super) fn is_repair_lost(&self, repair: Repair) -> bool {
         self.duplicates > repair.latest - repair.lost - repair.copies + self.needless_before(repair.lost)

@@ -106,7 +106,7 @@ fn more_duplicates_than_the_segments_ahead_cause_show_that_the_copy_was_lost() {
     assert_eq!(bench.resent(), [0]);
     bench.send(4..6);
     assert_eq!(bench.receive(bench.ack(0)), Verdict::Discard);
-    assert_eq!(bench.resent(), [0], "4 has come, which is behind the copy");
+    assert_eq!(bench.resent(), [0], "4 has come, which is after the copy");
     bench.receive(bench.ack(0));
     assert!(bench.resent().is_empty(), "5 was ahead of the second copy");
 }
@@ -303,7 +303,7 @@ fn a_sign_that_was_none_costs_no_more_than_a_window_of_copies() {
         bench.receive(bench.ack(n));
     }
     assert_eq!(bench.resent(), [3, 5, 7], "what entered the link before the copy");
-    // The receiver answers each copy when it arrives, between the segments before and behind it.
+    // The receiver answers each copy when it arrives, between the segments before and after it.
     for n in [8, 10, 12] {
         bench.receive(bench.ack(n));
         assert_eq!(bench.receive(bench.ack(n)), Verdict::Discard);
