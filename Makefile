@@ -123,7 +123,7 @@ test-fast: .venv/.lasthop
 mutants:
 	$(PYTHON) scripts/mutants/sample.py $(ARGUMENTS)
 
-# The build with assertions gives the same bytes as the optimised one that users have.
+# The build with assertions gives the same bytes as the optimised build, which users have.
 same-bytes: setup
 	cargo build --workspace --lib --tests --locked --quiet
 	$(BIN)/python scripts/checks/same_bytes.py target/debug/lib_native.so

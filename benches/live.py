@@ -189,7 +189,7 @@ def gigabit() -> Figures:
 
 
 def datagrams() -> Figures:
-    """Return the highest rate of packets of 64 bytes at which none is lost, of those that are tried."""
+    """Return the highest rate of packets of 64 bytes at which none is lost, among the rates tried."""
     counted = highest(in_batches)
     how = f"sendmmsg and recvmmsg, up to {counted.tried:,} a second tried"
     figures = {"datagrams_per_s": Figure(counted.rate, "1/s", how)}

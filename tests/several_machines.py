@@ -19,7 +19,7 @@ SSHD = Path("/usr/sbin/sshd")
 PORT = 2222
 
 NAMES = ("here", "b", "c")
-"""The machine of the command, and those that ssh reaches."""
+"""The machine of the command, and the machines that ssh reaches."""
 
 
 def obstacles() -> list[str]:

@@ -6,7 +6,7 @@ use analysis::{Instruction, Program};
 use wire::capture::LinkType;
 use wire::framing::Unpacker;
 
-/// Link types that are read, and one that is not.
+/// Link types that are read, and an unknown one.
 const LINK_TYPES: [u16; 24] = [
     0, 1, 9, 10, 12, 50, 51, 101, 104, 105, 108, 109, 113, 117, 119, 127, 147, 166, 204, 228, 229, 239, 276,
     14,

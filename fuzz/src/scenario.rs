@@ -1,4 +1,4 @@
-//! Any text as a scenario file. One that is accepted runs.
+//! Any text as a scenario file. An accepted scenario runs.
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
 """The `lasthop` command, also as `python -m lasthop`.
 
-It handles signals before it imports anything, so that a command that is stopped while it starts ends as one that runs.
+It handles signals before it imports anything, so that a command stopped during its start ends like a running command.
 """
 
 from __future__ import annotations

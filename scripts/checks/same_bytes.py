@@ -2,7 +2,7 @@
 
     python scripts/checks/same_bytes.py target/debug/lib_native.so
 
-compares a build with another, by default the one that is installed (`lasthop._native`). The optimised build is what
+compares a build with another, by default the installed one (`lasthop._native`). The optimised build is what
 users run; the other has assertions and checks overflow. Summary, tables and captures of each run are compared by
 digest; of a run that differs, the first line that does is shown. The exit status is 1 if any run differs.
 """

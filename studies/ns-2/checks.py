@@ -82,7 +82,7 @@ def arguments(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def elapsed_times_agree(evidence: Evidence) -> Verdict:
-    """Judge whether enough transfers take as long as in ns-2; the evidence names those that do not."""
+    """Judge whether enough transfers take as long as in ns-2; the evidence names the others."""
     rows = [row for row in evidence.rows if row["metric"] == "elapsed_s"]
     off = [row for row in rows if row["ratio"] is None or abs(row["ratio"] - 1) > WITHIN]
     others = "; ".join(

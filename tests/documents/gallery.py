@@ -1,6 +1,6 @@
 """The pictures of docs/gallery.md, each made by the lines of its entry.
 
-`python -m documents.gallery` (with tests/ on PYTHONPATH) makes those that the page shows.
+`python -m documents.gallery` (with tests/ on PYTHONPATH) makes the pictures of the page.
 """
 
 from __future__ import annotations

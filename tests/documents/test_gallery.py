@@ -1,4 +1,4 @@
-"""Each entry of the gallery makes a picture like the one that the page shows, outside a checkout."""
+"""Each entry of the gallery makes a picture like that of the page, outside a checkout."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ pub struct Selection {
     pub to: Option<Duration>,
     /// The filter of frames.
     pub filter: Option<Filter>,
-    /// Secrets of QUIC connections, besides those that the files carry.
+    /// Secrets of QUIC connections, besides those in the files.
     pub key_log: KeyLog,
 }
 
@@ -81,7 +81,7 @@ impl<R: Read> Frames<R> {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// The secrets of QUIC connections so far: those of the selection, and those that the files carry.
+    /// The secrets of QUIC connections so far: those of the selection and those in the files.
     #[must_use]
     pub const fn key_log(&self) -> &KeyLog {
         &self.selection.key_log

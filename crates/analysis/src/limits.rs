@@ -79,7 +79,7 @@ impl Limits {
         }
     }
 
-    /// Seconds by the name of the limit, of those that there were.
+    /// Seconds by the name of each limit that occurred.
     pub(crate) fn seconds(&self) -> BTreeMap<&'static str, f64> {
         self.spent().map(|(limit, share)| (limit.id(), share.time.as_secs_f64())).collect()
     }

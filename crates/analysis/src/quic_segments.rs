@@ -69,7 +69,7 @@ struct Point {
 struct Connection {
     rows: Vec<Row>,
     packets: Vec<Sent>,
-    /// The packet of each side and number, of those that carry data of streams.
+    /// The packets with data of streams, by side and number.
     numbers: BTreeMap<(usize, u64), usize>,
     sequences: [Sequence; 2],
     /// Bytes of all streams that each side may send.

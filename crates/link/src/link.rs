@@ -126,7 +126,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// Replaces the link's parameters during the run. Packets that wait in the queue pass to the new queue in their
-    /// order, and are dropped where it is shorter; those that are being transmitted or propagate arrive as before, and
+    /// order, and are dropped where it is shorter; packets in transmission or propagation arrive as before, and
     /// may be overtaken. The random processes of the new link begin with the first draws of `streams`.
     pub fn exchange(
         &mut self,

@@ -107,7 +107,7 @@ pub struct Ack {
 /// The frames of a payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frames<'a> {
-    /// Those that could be read.
+    /// The frames that could be read.
     pub read: Vec<Frame<'a>>,
     /// The type of the frame that could not be read, which ends the reading.
     pub unknown: Option<u64>,

@@ -31,7 +31,7 @@ pub struct KernelSetting {
 /// The keys of kernels' TCPs in a live run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelKeys {
-    /// Those that are settings of the kernel.
+    /// The settings of the kernel among them.
     pub settings: Vec<KernelSetting>,
     /// An error for each other.
     pub without_effect: Vec<InputError>,

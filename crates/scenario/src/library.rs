@@ -18,7 +18,7 @@ pub struct Search {
     read: ReadFiles,
 }
 
-/// The files that were read: one that many scenarios of a study name is read and parsed once.
+/// The files that were read: a file that many scenarios of a study name is read and parsed once.
 #[derive(Clone, Debug, Default)]
 struct ReadFiles(Arc<Mutex<BTreeMap<PathBuf, Tree>>>);
 

@@ -54,7 +54,7 @@ pub(crate) struct IpHeader {
 }
 
 impl IpHeader {
-    /// That of a segment: one that is a dummy has the lowest class.
+    /// That of a segment: a dummy has the lowest class.
     #[inline(always)]
     pub(crate) fn for_segment(self, segment: &Segment) -> Self {
         if segment.flags.contains(Flags::DUMMY) { Self { class: 0, ..self } } else { self }
@@ -288,8 +288,8 @@ impl Packet {
         ip::v4::Header { traffic_class: self.header.class << ip::v4::PRECEDENCE_SHIFT, ..header }
     }
 
-    /// The headers of a datagram, with RTP's if it has one. One that is shorter than IP's and UDP's has none: what it
-    /// has was compressed elsewhere.
+    /// The headers of a datagram, with RTP's if it has one. A datagram shorter than IP's and UDP's headers has none:
+    /// what it has was compressed elsewhere.
     fn datagram_headers(&self, datagram: &Datagram, bytes: &mut Vec<u8>) {
         let Some(len) = self.size.checked_sub(IPV4_HEADER_LEN + UDP_HEADER_LEN) else { return };
         let payload = Payload::Pattern { offset: 0, len };

@@ -163,7 +163,7 @@ impl World {
     /// Replaces the parameters of links during the run, at `now`, up to which the world must have been run. `next` has
     /// the same nodes, and the same links between them; its flows and records are not read. A direction whose
     /// parameters are the same remains as it is. Packets in the queue of a changed direction pass to the new queue;
-    /// those that are being transmitted or propagate arrive as before.
+    /// packets in transmission or propagation arrive as before.
     ///
     /// # Errors
     /// If `next` contradicts itself.

@@ -70,7 +70,7 @@ impl Sources<'_> {
     }
 }
 
-/// The counters of the connections that are over, and of those that are open.
+/// The counters of closed and of open connections.
 fn counters(program: Option<&ProgramProgress<'_>>, open: Option<Counters>) -> Option<Counters> {
     let over = program.and_then(|program| program.counters);
     let mut total: Option<Counters> = None;

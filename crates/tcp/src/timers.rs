@@ -54,7 +54,7 @@ impl Timers {
     /// None is set.
     pub const UNSET: Self = Self { set: 0, at: [Instant::NEVER; Timer::ALL.len()] };
 
-    /// Sets a timer, whether or not it was set. One that is to run out at [`Instant::NEVER`] is not set.
+    /// Sets a timer, whether or not it was set. A timer for [`Instant::NEVER`] is not set.
     #[inline]
     pub fn set(&mut self, timer: Timer, at: Instant) {
         self.at[timer as usize] = at;

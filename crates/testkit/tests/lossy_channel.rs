@@ -1,4 +1,4 @@
-//! ATCP (Liu and Singh 2001) over a channel that loses segments without congestion, and over one that marks them.
+//! ATCP (Liu and Singh 2001) over a channel that loses segments without congestion, and over a channel that marks them.
 
 use rand::RngExt;
 use serde_json::json;

@@ -51,7 +51,7 @@ def runs_of(result: Path, cases: Sequence[str], *, most: int = MOST_AT_ONCE) -> 
 
 
 def _among(runs: Sequence[Path], result: Path, wanted: Sequence[str], most: int) -> list[Path]:
-    """Return the runs of these names, or the first ones, of those that a folder has directly below it."""
+    """Return the runs of these names, or the first ones, among the runs directly below a folder."""
     if list(runs) == [result]:
         if wanted:
             help = "leave it out: this is one run, and sweeps, studies and folders of results have cases"

@@ -1,4 +1,4 @@
-"""A watch over the calls of a run's programs: one that takes for ever is ended by an exception."""
+"""A watch over the calls of a run's programs: a call that takes for ever is ended by an exception."""
 
 from __future__ import annotations
 

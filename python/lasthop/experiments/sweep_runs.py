@@ -1,4 +1,4 @@
-"""The runs of a sweep, on several processors, with a journal of those that are done."""
+"""The runs of a sweep, on several processors, with a journal of the finished runs."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class LimitedStream:
         self.allowed, self.too_large = allowed, too_large
 
     def makefile(self, mode: str = "rb", _buffering: int = -1) -> BinaryIO:
-        """Return a buffered reader of the stream; `mode` is "rb", the only one that is used."""
+        """Return a buffered reader of the stream; `mode` is "rb", the only mode in use."""
         if mode != "rb":
             raise ValueError(mode)
         return cast(BinaryIO, io.BufferedReader(_Reader(self)))

@@ -85,7 +85,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Played:
-    """The outcomes of duels in the order of their seeds, those that failed, and the number of runs made for them."""
+    """The outcomes of duels in the order of their seeds, the failed ones, and the number of runs made for them."""
 
     outcomes: Mapping[Duel, tuple[Outcome, ...]]
     failed: tuple[Failed, ...]

@@ -194,7 +194,7 @@ def number_of_runs(entries: int, on: int, seeds: int) -> int:
 
 
 def _measures_of(rows: Sequence[Row], best: Mapping[str, float]) -> dict[str, Measure]:
-    """Return the measures of `MEASURES` over the rows of one entry, those that it has."""
+    """Return the measures of `MEASURES` over the rows of one entry, as far as it has them."""
     shares = [tuple(run / best[row.path.name] for run in row.runs["goodput_bps"]) for row in rows]
     by_measure = {
         "goodput": shares,

@@ -1,4 +1,4 @@
-// The address of the page: `#/part/part?key=value`. Every page has one that can be kept.
+// The address of the page: `#/part/part?key=value`. The address of each page can be kept.
 
 function read(): { parts: string[]; query: URLSearchParams } {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");

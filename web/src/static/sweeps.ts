@@ -208,7 +208,7 @@ export async function sweepOf(name: string): Promise<SweepOf> {
   return { scenario, axes: order.axes.map(({ key }) => ({ path: key })), cases };
 }
 
-/** Runs a case of a sweep with its tables; one that was run before is there. */
+/** Runs a case of a sweep with its tables, unless it was run before. */
 export async function runCase(result: string, wanted: string): Promise<Job> {
   const { order } = await sweepEntry(result);
   const point = pointsOf(order).find((values) => caseName({ values }) === wanted);

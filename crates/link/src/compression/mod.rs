@@ -55,7 +55,7 @@ pub trait Codec: Debug + Send {
     /// compressor sends them.
     fn compress(&mut self, now: Instant, headers: &[u8]) -> Encoded;
 
-    /// Restores headers that arrive; whether they are those that were sent, `headers`.
+    /// Restores headers that arrive; whether they are equal to `headers`, which were sent.
     fn decompress(&mut self, now: Instant, encoded: &Encoded, headers: &[u8]) -> bool;
 
     /// The decompressor learns that a frame arrived damaged, not which.

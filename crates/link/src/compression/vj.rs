@@ -35,7 +35,7 @@ pub const ENTRY: Entry = Entry::new(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Connections that both ends remember, 1 to 256; of more, the one that was used least recently gives up its slot.
+    /// Connections that both ends remember, 1 to 256; with more, the least recently used one gives up its slot.
     /// Default: 16 (RFC 1144 §3.2.2).
     #[schemars(range(min = 1, max = 256))]
     pub slots: u16,
@@ -149,7 +149,7 @@ impl Compressor {
         Encoded { kind: HeaderKind::Compressed, length: bytes.len() as u32, form: Form::VjDelta(bytes) }
     }
 
-    /// A slot that was not used yet, or the one that was used least recently.
+    /// An unused slot, or the least recently used one.
     fn free_slot(&mut self) -> usize {
         if self.slots.len() < usize::from(self.parameters.slots) {
             self.slots.push(Slot { headers: Vec::new(), used: 0 });

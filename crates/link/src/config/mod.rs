@@ -172,7 +172,7 @@ pub enum Allocation {
     /// Every packet's.
     #[default]
     EachPacket,
-    /// Packets that find the transmitter idle, not those that directly follow another.
+    /// Packets that find the transmitter idle, not packets that directly follow another.
     AfterIdle,
 }
 

@@ -110,7 +110,7 @@ impl Sampled {
         self.samples.latest().iter().filter_map(named).collect()
     }
 
-    /// Returns the flow of a connection: either end may be the one that listens.
+    /// Returns the flow of a connection: either end may listen.
     fn flow(&self, ends: [SocketAddrV4; 2]) -> Option<&str> {
         let listens = |port: u16| ends.iter().any(|end| end.port() == port);
         self.flows.iter().find(|(_, port)| listens(*port)).map(|(name, _)| name.as_str())

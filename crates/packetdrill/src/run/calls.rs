@@ -50,7 +50,7 @@ const CALLS: &[(&str, Carry)] = &[
 ];
 
 impl ScriptRun {
-    /// Carries a call out. One that blocks is carried out again whenever something has happened.
+    /// Carries a call out. A call that blocks is repeated whenever something has happened.
     pub(super) fn call(&mut self, call: &Call) -> CallResult {
         match CALLS.iter().find(|(name, _)| *name == call.name) {
             Some((_, carry)) => carry(self, call),

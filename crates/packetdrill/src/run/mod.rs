@@ -166,7 +166,7 @@ struct Addresses {
 }
 
 impl Addresses {
-    /// Those that packetdrill gives without options.
+    /// packetdrill's defaults.
     const DEFAULT: Self = Self { local: Ipv4Addr::new(192, 168, 0, 1), remote: Ipv4Addr::new(192, 0, 2, 1) };
 }
 

@@ -83,7 +83,7 @@ pub struct Passed {
 pub struct SenderReport {
     /// Packets that were opened, by their kind.
     pub packets: BTreeMap<&'static str, u64>,
-    /// Those that ask for an acknowledgment.
+    /// Packets that ask for an acknowledgment.
     pub ack_eliciting: u64,
     /// Frames by their names; padding counts once in a packet.
     pub frames: BTreeMap<&'static str, u64>,

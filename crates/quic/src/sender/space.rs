@@ -73,7 +73,7 @@ impl SpaceHistory {
         self.eliciting > 0
     }
 
-    /// Takes the packets of these ranges, the smallest number first: those that were outstanding, and those that had
+    /// Takes the packets of these ranges, the smallest number first: those outstanding, and those that had
     /// been declared lost.
     pub(crate) fn acknowledge(&mut self, ranges: &[RangeInclusive<u64>]) -> (Vec<(u64, Sent)>, Vec<Lost>) {
         let largest = *ranges[0].end();

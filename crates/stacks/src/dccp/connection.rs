@@ -156,7 +156,7 @@ impl Connection {
         self.log.take()
     }
 
-    /// Appends a datagram to those that wait. Returns whether there was room.
+    /// Appends a datagram to the queue. Returns whether there was room.
     pub(super) fn send(&mut self, payload: Payload) -> bool {
         let has_room = (self.queue.len() as u64) < self.settings.send_queue.0 && !self.is_closing;
         if has_room {

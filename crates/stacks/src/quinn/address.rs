@@ -25,7 +25,7 @@ struct Rebinding {
 }
 
 impl LocalAddress {
-    /// One that stays.
+    /// An address that stays.
     pub(super) const fn fixed(address: SocketAddrV4) -> Self {
         Self { present: address, rebinding: None, migration: None }
     }

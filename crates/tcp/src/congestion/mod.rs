@@ -115,7 +115,7 @@ pub trait CongestionControl: std::fmt::Debug + Send {
         None
     }
 
-    /// The deadline has passed. It must move: one that does not comes again after a tick of the clock.
+    /// The deadline has passed. It must move: an unmoved deadline comes again after a tick of the clock.
     fn on_deadline(&mut self, _now: Instant) {}
 
     /// The handshake is done, and both ends know dummy segments: the peer offers `advertised`, and `rtt` was measured.

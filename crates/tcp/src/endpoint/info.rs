@@ -144,7 +144,7 @@ impl Endpoint {
     }
 }
 
-/// Whether a segment counts as lost, sent again since or not. One that was sent again without being lost, as a probe,
+/// Whether a segment counts as lost, sent again since or not. A segment sent again without being lost, as a probe,
 /// counts twice in the pipe.
 fn is_lost(sent: &Sent) -> bool {
     !sent.sacked && (sent.mark != Mark::InFlight || (sent.transmissions > 1 && !sent.twice))

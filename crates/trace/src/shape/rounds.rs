@@ -82,5 +82,5 @@ impl Rounds {
     }
 }
 
-/// Bounds the memory of a connection; those that follow do not change the shape.
+/// Bounds the memory of a connection; later ones do not change the shape.
 const MOST_ROUNDS: usize = 1024;

@@ -467,7 +467,7 @@ fn discarded(copies: &[&Copy]) -> String {
     }
 }
 
-/// Texts with their numbers, the most frequent first, and among equals the one that came first.
+/// Texts with their numbers, the most frequent first, and among equals the earliest.
 fn most_common(texts: impl Iterator<Item = String>) -> Vec<(String, usize)> {
     let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for (place, text) in texts.enumerate() {

@@ -37,7 +37,7 @@ pub(super) struct Context {
     /// The number of the next packet, where the packets have none of their own.
     next: u32,
     last_identification: Option<u32>,
-    /// Grows with each step of the identification that is not small, and shrinks with those that are.
+    /// Grows with each large step of the identification, and shrinks with each small one.
     disorder: u32,
     uses_ecn: bool,
     /// Step of RTP's timestamp from packet to packet, once known (TS_STRIDE).

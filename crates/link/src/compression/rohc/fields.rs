@@ -1,5 +1,5 @@
-//! The fields of a header as ROHC sees them: those that never change in a connection, those that change, and the length
-//! of those that are sent as they are.
+//! The fields of a header as ROHC sees them: the constant ones of a connection, those with changes, and the length
+//! of the fields that are sent unchanged.
 
 use super::super::headers::{ACK, FIN, Headers, RST, SYN, URG, be16, be32, ip, tcp};
 

@@ -236,7 +236,7 @@ impl Rohc {
         }
     }
 
-    /// The CID of a connection; of one that is new, that of the connection that was used least recently.
+    /// The CID of a connection; of a new one, the CID of the connection used least recently.
     fn sender_of(&mut self, fields: &Fields) -> usize {
         let known = self.senders.iter().position(|sender| sender.context.is_of(fields));
         if let Some(known) = known {

@@ -19,7 +19,7 @@ pub(super) struct AckRatio {
 }
 
 impl AckRatio {
-    /// The ratio that a user gave, or one that adapts.
+    /// The ratio that a user gave, or an adaptive one.
     pub(super) fn new(fixed: Option<u16>) -> Self {
         Self {
             ratio: fixed.unwrap_or(INITIAL),

@@ -16,7 +16,7 @@ pub(in super::super) struct Sender {
     size: u64,
     rate: tfrc::Sender,
     counter: WindowCounter,
-    /// Packets since the one that was acknowledged last, and the times at which they were sent.
+    /// Packets since the last acknowledged one, and the times at which they were sent.
     sent: VecDeque<(Seqno, Instant)>,
     /// Whether something was sent since the last feedback.
     awaits_feedback: bool,

@@ -183,7 +183,7 @@ impl Together {
         self.0.push(Box::pin(one));
     }
 
-    /// Polls all. One that fails is over: its stream was reset, or the connection fails as well.
+    /// Polls all. A failed one is over: its stream was reset, or the connection fails as well.
     fn poll(&mut self, cx: &mut Context<'_>) {
         self.0.retain_mut(|one| one.as_mut().poll(cx).is_pending());
     }
