@@ -3,9 +3,9 @@
 //! leaves one segment.
 //!
 //! Otherwise it is Reno. It follows the paper, except that the least and the largest delay begin anew with each sign,
-//! as in Linux (`tcp_lp.c`): a path that has become longer would be a sign for ever. Three rules are ours: a delay is the
-//! least of the last few, as in LEDBAT (RFC 6817 §3.1.1), because one of them may have the wait of a delayed ACK; a range
-//! begins with half a round trip; and a sign needs the last delay above the threshold too.
+//! as in Linux (`tcp_lp.c`): a path that has become longer would be a sign for ever. Three rules are ours: a delay is
+//! the least of the last few, as in LEDBAT (RFC 6817 §3.1.1), because one of them may have the wait of a delayed ACK; a
+//! range begins with half a round trip; and a sign needs the last delay above the threshold too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
