@@ -31,7 +31,7 @@ def resent(result: RunResult) -> dict[tuple[int, int], dict[str, object]]:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_sender_s_capture_alone_tells_the_cause_and_the_need_of_retransmissions(name: str, tmp_path: Path) -> None:
+def test_the_sender_s_capture_alone_shows_the_cause_and_the_need_of_retransmissions(name: str, tmp_path: Path) -> None:
     run = captured(name, tmp_path)
     truth = resent(run)
     judged = resent(analyze_to_folder(run.captures["server"], tmp_path / "analyzed"))

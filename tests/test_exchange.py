@@ -94,7 +94,7 @@ def test_flents_file_has_its_keys_and_the_flows_bytes(run: api.Run, tmp_path: Pa
     assert json.loads(gzip.decompress(again.read_bytes())) == data
 
 
-def test_qlog_tells_windows_and_losses_in_the_order_of_time(run: api.Run, tmp_path: Path) -> None:
+def test_qlog_reports_windows_and_losses_in_the_order_of_time(run: api.Run, tmp_path: Path) -> None:
     (path,) = api.export(run, "qlog", tmp_path)
     log = json.loads(path.read_text())
     assert (log["qlog_version"], log["qlog_format"]) == ("0.3", "JSON")

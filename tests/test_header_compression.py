@@ -30,7 +30,7 @@ def test_without_compression_there_are_no_such_columns(tmp_path: Path) -> None:
     assert all("wire" not in link for link in result.summary["links"])
 
 
-def test_the_story_tells_since_which_packet_a_decompressor_is_out_of_step(tmp_path: Path) -> None:
+def test_the_story_reports_since_which_packet_a_decompressor_is_out_of_step(tmp_path: Path) -> None:
     (explained,) = explain(lasthop.run_to_folder(lasthop.load_scenario("header-compression"), tmp_path / "run"))
     assert any("discarded: decompressor out of step since packet #" in event.text for event in explained.events)
 

@@ -49,7 +49,7 @@ def test_scripts_that_set_buffers_and_fast_open_pass_against_a_profile_of_linux(
     assert [script["passed"] for script in json.loads(done.stdout)["scripts"]] == [True] * len(names)
 
 
-def test_a_failure_tells_line_expected_got_and_what_happened_before() -> None:
+def test_a_failure_reports_line_expected_got_and_what_happened_before() -> None:
     done = run(SCRIPTS / "fails" / "an_assertion.pkt", "--profile", "sack-6675", "--json")
     assert done.returncode == 1
     script = json.loads(done.stdout)["scripts"][0]

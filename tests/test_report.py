@@ -128,7 +128,7 @@ def test_two_runs_stand_side_by_side_and_can_be_chosen(lasthop: Lasthop, results
     assert "Acknowledged of download, run by run" in document
 
 
-def test_a_page_tells_the_story_and_the_causes(lasthop: Lasthop, results: list[Path]) -> None:
+def test_a_page_has_the_story_and_the_causes(lasthop: Lasthop, results: list[Path]) -> None:
     report(lasthop, results[0])
     document = in_chromium(results[0] / "report.html")
     (explained,) = lasthop("explain", results[0], "--json").json[str(results[0])]

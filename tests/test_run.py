@@ -155,7 +155,7 @@ def test_a_table_for_people_says_the_same(lasthop: Lasthop) -> None:
     assert "longest queue" in shown
 
 
-def test_a_table_for_people_tells_what_was_measured(lasthop: Lasthop) -> None:
+def test_a_table_for_people_reports_what_was_measured(lasthop: Lasthop) -> None:
     shown = lasthop("run", "voice-and-download").out
     (beside,) = lasthop("run", "voice-and-download", "--json").json["flows"][0]["windows"][1:]
     assert "Datagrams:" in shown
@@ -163,14 +163,14 @@ def test_a_table_for_people_tells_what_was_measured(lasthop: Lasthop) -> None:
     assert f"{100 * beside['frame_loss']:.2f}" in shown.partition("Window beside")[2]
 
 
-def test_of_many_links_a_table_for_people_tells_those_that_lost_something(lasthop: Lasthop) -> None:
+def test_of_many_links_a_table_for_people_reports_those_that_lost_something(lasthop: Lasthop) -> None:
     shown = lasthop("run", "topology-dumbbell", "--set", "flows.download.until='5 s'", "--set", "measure={}").out
     assert "bottleneck" in shown
     assert "access-" not in shown
     assert "41 more directions of links; --json has them" in shown
 
 
-def test_of_a_crowd_a_table_for_people_tells_no_more_than_people_read(lasthop: Lasthop) -> None:
+def test_of_a_crowd_a_table_for_people_reports_no_more_than_people_read(lasthop: Lasthop) -> None:
     crowd = ["--set", "hosts.user.count=70", "--set", "flows.download.until='2 s'", "--set", "measure={}"]
     shown = lasthop("run", "hosts-alike", *crowd).out
     assert "download-60 " in shown
@@ -179,7 +179,7 @@ def test_of_a_crowd_a_table_for_people_tells_no_more_than_people_read(lasthop: L
     assert len(lasthop("run", "hosts-alike", *crowd, "--json").json["flows"]) == 70
 
 
-def test_a_table_for_people_tells_every_way_in_which_packets_were_lost(lasthop: Lasthop) -> None:
+def test_a_table_for_people_reports_every_way_in_which_packets_were_lost(lasthop: Lasthop) -> None:
     dropper = ["--set", "links.lasthop.down.dropper.probability=0.1"]
     head, down, _ = _lines_of_links(lasthop("run", "datagrams", *dropper).out)
     assert head.split("  ")[-2:] == ["dropper drops", "still inside"]
@@ -218,7 +218,7 @@ def test_a_run_that_was_cut_off_says_why_and_which_flows_are_not_finished(lastho
     assert "Not finished when the run stopped: download" in ended.out
 
 
-def test_replications_tell_each_measure_with_its_interval(lasthop: Lasthop) -> None:
+def test_replications_report_each_measure_with_its_interval(lasthop: Lasthop) -> None:
     ended = lasthop("run", "gilbert-elliott", "--replications", "4", "--json")
     assert ended.status == 0
     assert ended.json["seeds"] == [1, 2, 3, 4]

@@ -101,7 +101,7 @@ def test_http3_over_tcp_is_refused_with_what_to_write_instead(lasthop: Lasthop) 
     assert 'connection = "persistent"' in refused.err
 
 
-def test_a_phone_that_migrates_keeps_its_download_and_its_story_tells_it(lasthop: Lasthop, tmp_path: Path) -> None:
+def test_a_phone_that_migrates_keeps_its_download_and_its_story_reports_it(lasthop: Lasthop, tmp_path: Path) -> None:
     out = tmp_path / "migration"
     assert lasthop("run", "quic-migration", "--out", str(out)).status == 0
     flow = only_flow(library.open_run(out).summary)

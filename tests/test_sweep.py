@@ -114,7 +114,7 @@ def test_a_folder_with_something_else_is_left_alone(lasthop: Lasthop, tmp_path: 
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
 
 
-def test_a_scenario_in_text_is_swept_and_a_bar_tells_how_far(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scenario_in_text_is_swept_and_a_bar_reports_how_far(capsys: pytest.CaptureFixture[str]) -> None:
     grid = lasthop.sweep(BASE, {"flows.download.bytes": ["10 kB", "20 kB"]}, replications=2, progress=True)
     assert [row["bytes"] for row in grid.table().to_pylist()] == [10_000, 10_000, 20_000, 20_000]
     assert "4/4" in capsys.readouterr().err

@@ -127,7 +127,7 @@ def serve(
     name: str,
     answer: Callable[[int], None],
     announce: Callable[[str], None],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> tuple[Run, int | None]: ...
 def shell(
     resolved_json: str,

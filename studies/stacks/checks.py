@@ -104,7 +104,7 @@ def live(case: Case) -> dict[str, float]:
     if stack in AS_PROGRAMS:
         program = PROGRAMS / stack
         if not program.is_file():
-            _tell_once(f"{stack} is not built, and left out: {BUILD} builds it")
+            _warn_once(f"{stack} is not built, and left out: {BUILD} builds it")
             return {}
         key += f" {stack} {sha256(program.read_bytes()).hexdigest()[:16]}"
         programs = [("server", [str(program.resolve())])]
@@ -122,7 +122,7 @@ def live(case: Case) -> dict[str, float]:
     }
 
 
-def _tell_once(said: str) -> None:
+def _warn_once(said: str) -> None:
     with _lock:
         if said not in _warned:
             _warned.add(said)

@@ -196,7 +196,7 @@ def test_a_recovery_leaves_no_gap_in_the_throughput() -> None:
     assert np.min(np.asarray(rate)[busy]) > 0
 
 
-def test_of_a_senders_capture_the_acks_and_sack_blocks_tell_what_arrived(run: api.Run) -> None:
+def test_of_a_senders_capture_the_acks_and_sack_blocks_report_what_arrived(run: api.Run) -> None:
     whole = run.table("segments")
     alone = Tables({"segments": whole.filter(pc.equal(whole["host"].cast(pa.string()), "server"))})
     flow = FlowTables(alone, "download")

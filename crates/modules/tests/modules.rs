@@ -61,7 +61,7 @@ fn acked(segments: u32) -> AckSample {
 }
 
 #[test]
-fn a_module_tells_its_name_and_its_parameters() {
+fn a_module_reports_its_name_and_its_parameters() {
     let library = loaded(AIMD, json!({ "kept": 819 })).unwrap();
     assert_eq!((library.name().as_str(), library.has_cong_control()), ("aimd", false));
     let parameters: Vec<_> =

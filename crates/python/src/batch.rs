@@ -68,7 +68,7 @@ impl Batch {
                 scope.spawn(move || Python::attach(|py| py.detach(|| self.work(&sender))));
             }
             drop(sender);
-            let reported = self.tell(&receiver, finished);
+            let reported = self.report(&receiver, finished);
             // A worker that waits to send its result finds the channel closed.
             self.stopped.store(true, Ordering::Relaxed);
             drop(receiver);
@@ -110,7 +110,7 @@ impl Batch {
     }
 
     /// Reports the runs that have ended to Python, and handles signals, until all have.
-    fn tell(&self, ended: &Receiver<Ended>, finished: &Py<PyAny>) -> Result<(), Failure> {
+    fn report(&self, ended: &Receiver<Ended>, finished: &Py<PyAny>) -> Result<(), Failure> {
         loop {
             let first = match ended.recv_timeout(PAUSE) {
                 Ok(first) => Some(first),

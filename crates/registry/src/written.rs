@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_tells_its_name_and_its_parameters() {
+    fn a_choice_reports_its_name_and_its_parameters() {
         let mut choice = json!("cubic");
         assert_eq!((name_of(&choice), parameters_of(&choice)), (Some("cubic"), None));
         parameters_of_mut(&mut choice).unwrap().insert("beta".to_owned(), json!(0.5));

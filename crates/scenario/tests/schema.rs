@@ -27,7 +27,7 @@ fn every_reference_in_a_schema_leads_somewhere() {
 }
 
 #[test]
-fn a_page_tells_the_parameters_of_what_is_chosen_by_name() {
+fn a_page_reports_the_parameters_of_what_is_chosen_by_name() {
     let page = lasthop_scenario::reference_text("scenario").expect("scenarios have a page");
     for row in [
         "| … `share` (required): number |",

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_from_outside_tell_their_connection_and_their_class() {
+    fn packets_from_outside_report_their_connection_and_their_class() {
         assert_eq!(raw(5001, 0).flow_key(), raw(5001, 0xb8).flow_key());
         assert_ne!(raw(5001, 0).flow_key(), raw(5002, 0).flow_key());
         assert_eq!([0, 0xa0, 0xb8, 0xe3].map(|field| raw(1, field).class()), [0, 5, 5, 7]);

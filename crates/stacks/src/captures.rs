@@ -87,8 +87,8 @@ impl HostCaptures {
     }
 
     /// Enters the delays of a flow's packets and its acknowledgments into its summary.
-    pub fn tell(&self, flow: FlowId, summary: &mut FlowSummary) {
-        self.passed.tell(flow, summary);
+    pub fn complete(&self, flow: FlowId, summary: &mut FlowSummary) {
+        self.passed.complete(flow, summary);
     }
 
     /// Enters the packets of a flow so far into its totals.
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_a_segment_tell_a_capture_as_much_as_the_whole() {
+    fn headers_of_a_segment_give_a_capture_as_much_as_the_whole() {
         let whole = seen(|packet| packet.to_bytes().into_owned());
         assert_eq!(whole, (4, 1, 4));
         assert_eq!(seen(|packet| packet.to_headers().into_owned()), whole);

@@ -59,7 +59,7 @@ pub fn observe(
     }
     summary.received = observer.received.unwrap_or(0);
     summary.connections = 1;
-    captures.tell(id, &mut summary);
+    captures.complete(id, &mut summary);
     summary.completed &= observer.received == Some(summary.bytes);
     let diagnosis = captured.map(|flow| flow.half(CapturedSide::Opener).diagnosis()).unwrap_or_default();
     let sent = observer.sender.map(|report| report.records.clone()).unwrap_or_default();
@@ -93,7 +93,7 @@ pub fn observe_program(
     summary.connections = outcome.connections.len() as u64;
     summary.completed &= outcome.all_closed;
     if !outcome.connections.is_empty() {
-        captures.tell(id, &mut summary);
+        captures.complete(id, &mut summary);
     }
     let mut connections: Vec<_> =
         outcome.connections.into_iter().map(|one| observed_connection(one, captures, capture)).collect();

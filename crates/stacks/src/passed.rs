@@ -71,11 +71,11 @@ impl PassedPackets {
     }
 
     /// Enters the packets of a flow into its summary.
-    pub(crate) fn tell(&self, flow: FlowId, summary: &mut FlowSummary) {
+    pub(crate) fn complete(&self, flow: FlowId, summary: &mut FlowSummary) {
         let Passed { acks, ack_bytes, delays, .. } = &self.passed[flow];
         (summary.acks, summary.ack_bytes) = (*acks, *ack_bytes);
         if self.metered {
-            delays.tell(&mut summary.measures);
+            delays.write_to(&mut summary.measures);
         }
     }
 

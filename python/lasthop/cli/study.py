@@ -112,7 +112,7 @@ def command(
         _run_all(replications, jobs, out or Path("results") / "all", figures, cluster)
         return
     plans = load_parts(study, only)
-    _tell_code(plans)
+    _print_code(plans)
     plans = [plan.replicated(replications) for plan in plans] if replications else plans
     precision = None if within is None else Precision(within, at_most)
     result = _run_with_progress(plans, out or Path("results") / plans[0].name, jobs, precision, cluster)
@@ -124,7 +124,7 @@ def command(
         print_json(result.to_json())
     else:
         _print(result)
-        _tell_left_out(plans, only)
+        _print_left_out(plans, only)
     _draw(plans, result, figures, picture_format)
     if result.failures:
         raise StudyError(_failures_text(result))
@@ -220,14 +220,14 @@ def _unmatched_text(result: StudyResult) -> str:
     return f"{len(names)} published rows have no experiment in this study:\n  {shown}{more}"
 
 
-def _tell_code(plans: Sequence[Study]) -> None:
+def _print_code(plans: Sequence[Study]) -> None:
     """Say, before it runs, that a study from elsewhere than the library runs code of its author."""
     for file in dict.fromkeys(plan.folder / "checks.py" for plan in plans if names_checks(plan)):
         if file.is_file() and not file.resolve().is_relative_to(catalogue.LIBRARY.resolve()):
             remark(f"runs code of the study's author, with your rights: {file}")
 
 
-def _tell_left_out(plans: Sequence[Study], only: Sequence[str]) -> None:
+def _print_left_out(plans: Sequence[Study], only: Sequence[str]) -> None:
     left_out = [table for plan in plans for table in plan.left_out]
     if left_out and not only:
         remark(f"not run because they take long: {', '.join(left_out)}; --only runs them")

@@ -88,7 +88,7 @@ def _matched(sent: Pieces, seen: Pieces, key: tuple[str, ...]) -> tuple[Ints, Bo
 
     unsure = np.flatnonzero((count_mine > 0) & (count_theirs > 0) & ~sure)
     if len(unsure):
-        _tell_copies_apart(sent.time, seen.time, mine, theirs, unsure, found, left)
+        _separate_copies(sent.time, seen.time, mine, theirs, unsure, found, left)
     return found, left
 
 
@@ -102,7 +102,7 @@ def _digest(pieces: Pieces, key: tuple[str, ...]) -> Ints:
     return digest.astype(np.int64)
 
 
-def _tell_copies_apart(
+def _separate_copies(
     sent_at: Ints, seen_at: Ints, mine: Ints, theirs: Ints, groups: Ints, found: Ints, left: Bools
 ) -> None:
     sure = np.flatnonzero(found != NONE)

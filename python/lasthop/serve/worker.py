@@ -138,8 +138,8 @@ def row_of(case: Case) -> dict[str, Any]:
     return {"values": list(case.values), "runs": len(case.seeds), "measures": measures}
 
 
-def _paced(tell: Callable[[float], None]) -> Callable[[float], None]:
-    """Return `tell`, called at most ten times a second."""
+def _paced(send: Callable[[float], None]) -> Callable[[float], None]:
+    """Return `send`, called at most ten times a second."""
     last = -EVERY_S
 
     def paced(at: float) -> None:
@@ -147,7 +147,7 @@ def _paced(tell: Callable[[float], None]) -> Callable[[float], None]:
         now = time.monotonic()
         if now - last >= EVERY_S:
             last = now
-            tell(at)
+            send(at)
 
     return paced
 

@@ -320,7 +320,7 @@ fn a_packet_that_need_not_wait_is_delivered_however_old() {
 }
 
 #[test]
-fn under_flow_control_an_expiry_tells_upstream_that_there_is_room() {
+fn under_flow_control_an_expiry_reports_upstream_that_there_is_room() {
     let table = json!({
         "rate": "8 bit/s",
         "queue": { "limit": "1 packet", "overflow": "flow-control" },

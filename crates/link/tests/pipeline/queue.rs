@@ -121,7 +121,7 @@ fn what_comes_against_flow_control_is_an_overflow() {
 }
 
 #[test]
-fn events_tell_what_a_packet_met() {
+fn events_report_what_a_packet_met() {
     let mut driver = driver(json!({ "limit": "2 packets" }));
     driver.send_many(Instant::START, 100, 4);
     let events: Vec<Event> = driver.journal.0.iter().map(|entry| entry.2).collect();
@@ -145,7 +145,7 @@ fn events_tell_what_a_packet_met() {
 }
 
 #[test]
-fn red_drops_before_the_queue_is_full_and_tells_its_average() {
+fn red_drops_before_the_queue_is_full_and_reports_its_average() {
     let red =
         json!({ "red": { "min": "2 packets", "max": "7 packets", "weight": 0.15, "max_probability": 0.3 } });
     let mut driver = driver(json!({ "limit": "20 packets", "discipline": red }));

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_ping_tells_the_host_where_to_send() {
+    fn the_first_ping_shows_the_host_where_to_send() {
         let token = Token::draw().unwrap();
         let [emulator, host] = pair([token; 2]);
         host.send(b"to no host");

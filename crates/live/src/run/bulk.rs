@@ -302,11 +302,11 @@ mod tests {
     fn a_transfer_until_a_time_ends_there_though_nobody_reads() {
         let (listening, remote) = listening();
         let (clock, end) = (Clock::start(), Instant::from_nanos(50_000_000));
-        let (tell, outcome) = mpsc::channel();
+        let (ended, outcome) = mpsc::channel();
         thread::spawn(move || {
             let mut stream = TcpStream::connect(remote).unwrap();
             let sent = sender(remote, Amount::Until(end)).send(&mut stream, clock);
-            tell.send((sent.is_ok(), clock.now())).unwrap();
+            ended.send((sent.is_ok(), clock.now())).unwrap();
         });
         let _unread = listening.listener.accept().unwrap();
         // A sender that does not check the clock would block indefinitely, since the receiver does not read.

@@ -384,7 +384,7 @@ fn observed_bulk(
         let mut log = ProgramLog::default();
         log.report(transfer);
         observed.add_program(&log, flow.workload.service(), 0, true);
-        session.captures.tell(id, &mut observed.summary);
+        session.captures.complete(id, &mut observed.summary);
     }
     observed
 }

@@ -49,7 +49,7 @@ pub struct ServeOptions<'a> {
     /// Receives a line for each thing that is set up, changed on the machine or taken back.
     pub announce: &'a mut dyn FnMut(&str),
     /// Receives the summary of each connection that is over.
-    pub tell: &'a mut dyn FnMut(&ConnectionSummary),
+    pub report: &'a mut dyn FnMut(&ConnectionSummary),
     /// The progress callback; a break ends the server.
     pub progress: Progress<'a>,
 }
@@ -103,7 +103,7 @@ pub fn serve(spec: &Spec, options: ServeOptions<'_>) -> Result<ServeOutcome, Liv
         clock,
         observed: Vec::new(),
         accepted: 0,
-        tell: options.tell,
+        report: options.report,
     };
     let ended = server.run(&mut driver, options.progress);
     let scheduling = priority.scheduling();
@@ -130,7 +130,7 @@ struct Server<'a, 'b> {
     /// Connections that are over, for the records.
     observed: Vec<ObservedFlow>,
     accepted: u64,
-    tell: &'b mut dyn FnMut(&ConnectionSummary),
+    report: &'b mut dyn FnMut(&ConnectionSummary),
 }
 
 impl Server<'_, '_> {
@@ -161,7 +161,7 @@ impl Server<'_, '_> {
     fn settle(&mut self, driver: &mut Driver<'_>, over: ConnectionId) {
         self.accepted += 1;
         if let Some(summary) = self.host.summary(driver, over) {
-            (self.tell)(&summary);
+            (self.report)(&summary);
         }
         if self.spec.record.is_on() {
             let name = format!("connection-{}", self.accepted);

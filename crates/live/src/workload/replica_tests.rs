@@ -86,7 +86,7 @@ fn ran(spec: &ProgramSpec, late: Duration) -> PerSide<ProgramOutcome> {
     let buses = copies.each_ref().map(bus);
     let opened = copies.each_ref().map(|copy| copy.open().expect("free ports"));
     let (stop, clock, namespaces) = (Stop::default(), Clock::start(), BTreeMap::new());
-    let (tell, done) = channel();
+    let (finished, done) = channel();
     let reports = threads::scope(|scope| {
         for side in Side::BOTH {
             let (write, messages) = channel();
@@ -97,8 +97,8 @@ fn ran(spec: &ProgramSpec, late: Duration) -> PerSide<ProgramOutcome> {
         let [from, to] = opened.into_array();
         let running = [(from, Side::From), (to, Side::To)].map(|(copy, side)| {
             let running = Running { clock, stop: &stop, bus: &buses[side], namespaces: &namespaces };
-            let tell = tell.clone();
-            scope.spawn(move || copy.run(running, &mut || tell.send(()).expect("the test waits")))
+            let finished = finished.clone();
+            scope.spawn(move || copy.run(running, &mut || finished.send(()).expect("the test waits")))
         });
         let done = [0, 1].map(|_| done.recv_timeout(StdDuration::from_secs(60)));
         stop.stop();

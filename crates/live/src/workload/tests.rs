@@ -53,12 +53,12 @@ pub(super) fn spec(workload: serde_json::Value, until: Duration) -> ProgramSpec 
 /// Runs a program until `until_stopped` returns. Returns its outcome.
 fn run(spec: &ProgramSpec, until_stopped: impl FnOnce(&Stop, &mpsc::Receiver<()>)) -> ProgramOutcome {
     let (stop, bus, namespaces) = (Stop::default(), MessageBus::default(), BTreeMap::new());
-    let (tell, done) = mpsc::channel();
+    let (finished, done) = mpsc::channel();
     let running = Running { clock: Clock::start(), stop: &stop, bus: &bus, namespaces: &namespaces };
     let report = threads::scope(|scope| {
         let program = spec.open().expect("free ports");
         let thread =
-            scope.spawn(move || program.run(running, &mut || tell.send(()).expect("the test waits")));
+            scope.spawn(move || program.run(running, &mut || finished.send(()).expect("the test waits")));
         until_stopped(&stop, &done);
         stop.stop();
         thread.join().expect("no panic").expect("no error")

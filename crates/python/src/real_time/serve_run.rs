@@ -15,7 +15,7 @@ use crate::run::Run;
 
 /// Serves real clients through the links of the first of the resolved scenarios, whose hosts are "server" and "client";
 /// connections have the TCPs of the scenarios' servers, in turn. `answer` is called in a thread of its own with the
-/// descriptor of each connection's stream socket, which it owns; `tell` with the summary of each connection, as JSON.
+/// descriptor of each connection's stream socket, which it owns; `report` with the summary of each connection, as JSON.
 ///
 /// It ends with the `command`, or when a signal's handler raises: after `KeyboardInterrupt`, the ordinary end, it
 /// returns the run and the command's exit status; any other exception is raised again. Call it before there is a
@@ -32,7 +32,7 @@ pub(crate) fn serve(
     name: String,
     answer: Py<PyAny>,
     announce: Py<PyAny>,
-    tell: Py<PyAny>,
+    report: Py<PyAny>,
 ) -> Result<(Run, Option<i32>), Failure> {
     let resolved = resolved_jsons.iter().map(|json| Resolved::from_json(json));
     let resolved = resolved.collect::<Result<Vec<_>, _>>()?;
@@ -50,7 +50,7 @@ pub(crate) fn serve(
                 name,
                 answer: Arc::new(stream_to(answer)),
                 announce: &mut lines_to(&announce, &raised),
-                tell: &mut json_to::<ConnectionSummary>(&tell, &raised),
+                report: &mut json_to::<ConnectionSummary>(&report, &raised),
                 progress: check,
             };
             live::serve(&spec, options)

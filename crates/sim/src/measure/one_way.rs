@@ -28,7 +28,7 @@ impl OneWayDelays {
     }
 
     /// Enters them into the measures of a flow that a driver has observed.
-    pub fn tell(&self, measures: &mut FlowMeasures) {
+    pub fn write_to(&self, measures: &mut FlowMeasures) {
         let mut reading = FlowReading::default();
         self.fill(&mut reading);
         let delays = self.delays.since(&DelayHistogram::default());

@@ -121,7 +121,7 @@ fn measuring_changes_nothing_else() {
 }
 
 #[test]
-fn samples_tell_how_far_each_flow_had_got() {
+fn samples_report_how_far_each_flow_had_got() {
     let mut spec = pair(slow(), 200_000);
     spec.record = measured(&[], Some(Duration::from_millis(500)));
     let outcome = run(spec);
@@ -169,7 +169,7 @@ fn a_link_that_starts_anew_is_not_busy_with_what_it_has_lost() {
 }
 
 #[test]
-fn a_measured_run_tells_how_long_segments_took_and_an_unmeasured_one_does_not() {
+fn a_measured_run_reports_how_long_segments_took_and_an_unmeasured_one_does_not() {
     // 1500 bytes take 6 ms at 2 Mbit/s, and then 50 ms; a window of one segment finds no queue.
     let mut spec = pair(slow(), 200_000);
     spec.flows[0].receiver = tcp(json!({ "window": { "fixed": { "size": "1460 bytes" } } }));

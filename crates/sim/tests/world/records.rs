@@ -144,7 +144,7 @@ fn the_queue_table_ends_empty_and_reaches_the_summarys_maximum() {
 }
 
 #[test]
-fn the_tcp_table_tells_the_senders_decisions_in_order() {
+fn the_tcp_table_reports_the_senders_decisions_in_order() {
     let outcome = run(troubled());
     let tcp = table(&outcome, "tcp");
     assert!(tcp.num_rows() > 100);

@@ -319,7 +319,7 @@ fn another_user_changes_nobodys_pages() {
 }
 
 #[test]
-fn what_is_recorded_of_many_connections_changes_nothing_and_tells_them_apart() {
+fn what_is_recorded_of_many_connections_changes_nothing_and_distinguishes_them() {
     let web = json!({ "web": { "size": { "uniform": ["1 kB", "60 kB"] }, "think": "100 ms" } });
     let spec = one(slow(), web, 20);
     let bare = run(spec.clone());

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_divided_ack_tells_of_one_packet_at_a_time() {
+    fn a_divided_ack_reports_one_packet_at_a_time() {
         let whole = ack((1..=3).chain(5..=8));
         let parts = [ack((1..=3).chain(5..=6)), ack((1..=3).chain(5..=7))];
         assert_eq!(divided(&whole, 6, 10), parts);

@@ -237,7 +237,7 @@ mod tests {
         Data { rtt: Some(Duration::from_millis(100)), ..testing::data(ms, arrival) }
     }
 
-    fn tell(policy: &mut Linux, millis: u64, arrival: Arrival) -> When {
+    fn arrive(policy: &mut Linux, millis: u64, arrival: Arrival) -> When {
         let when = policy.on_data(&data(millis, arrival));
         if when == When::Now {
             policy.on_ack_sent();
@@ -247,38 +247,38 @@ mod tests {
 
     fn no_longer_young() -> Linux {
         let mut policy = Linux::new(Parameters::default());
-        (0..16).for_each(|_| assert_eq!(tell(&mut policy, 0, Arrival::InOrder), When::Now));
+        (0..16).for_each(|_| assert_eq!(arrive(&mut policy, 0, Arrival::InOrder), When::Now));
         policy
     }
 
     #[test]
     fn sixteen_at_once_then_each_second_one() {
         let mut policy = no_longer_young();
-        assert_eq!(tell(&mut policy, 1, Arrival::InOrder), When::Within(Duration::from_millis(40)));
-        assert_eq!(tell(&mut policy, 2, Arrival::InOrder), When::Now);
+        assert_eq!(arrive(&mut policy, 1, Arrival::InOrder), When::Within(Duration::from_millis(40)));
+        assert_eq!(arrive(&mut policy, 2, Arrival::InOrder), When::Now);
     }
 
     #[test]
     fn after_an_idle_time_they_are_quick_again() {
         let mut policy = no_longer_young();
-        assert_ne!(tell(&mut policy, 250, Arrival::InOrder), When::Now);
-        assert_eq!(tell(&mut policy, 1000, Arrival::InOrder), When::Now);
-        assert_eq!(tell(&mut policy, 1001, Arrival::InOrder), When::Now);
+        assert_ne!(arrive(&mut policy, 250, Arrival::InOrder), When::Now);
+        assert_eq!(arrive(&mut policy, 1000, Arrival::InOrder), When::Now);
+        assert_eq!(arrive(&mut policy, 1001, Arrival::InOrder), When::Now);
     }
 
     #[test]
     fn behind_a_gap_three_duplicates_go_at_once_and_the_others_together() {
         let mut policy = no_longer_young();
-        (0..3).for_each(|_| assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), When::Now));
+        (0..3).for_each(|_| assert_eq!(arrive(&mut policy, 1, Arrival::OutOfOrder), When::Now));
         let late = When::Within(Duration::from_millis(1));
-        (0..44).for_each(|_| assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), late));
-        assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), When::Now);
+        (0..44).for_each(|_| assert_eq!(arrive(&mut policy, 1, Arrival::OutOfOrder), late));
+        assert_eq!(arrive(&mut policy, 1, Arrival::OutOfOrder), When::Now);
     }
 
     #[test]
-    fn what_the_blocks_of_one_ack_cannot_tell_is_not_compressed() {
+    fn what_the_blocks_of_one_ack_cannot_report_is_not_compressed() {
         let mut policy = no_longer_young();
-        (0..3).for_each(|_| assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), When::Now));
+        (0..3).for_each(|_| assert_eq!(arrive(&mut policy, 1, Arrival::OutOfOrder), When::Now));
         let scattered = Data { scattered: true, ..data(1, Arrival::OutOfOrder) };
         assert_ne!(policy.on_data(&scattered), When::Now);
         for _ in 0..3 {
@@ -292,21 +292,21 @@ mod tests {
         let mut policy = Linux::new(Parameters::default());
         let at = |millis: u64| Instant::START + Duration::from_millis(millis);
         policy.on_data_sent(at(0));
-        assert_eq!(tell(&mut policy, 10, Arrival::InOrder), When::Now, "nothing was asked before");
+        assert_eq!(arrive(&mut policy, 10, Arrival::InOrder), When::Now, "nothing was asked before");
         policy.on_data_sent(at(60));
-        assert_eq!(tell(&mut policy, 100, Arrival::InOrder), When::Now, "that was too late for a reply");
+        assert_eq!(arrive(&mut policy, 100, Arrival::InOrder), When::Now, "that was too late for a reply");
         policy.on_data_sent(at(110));
-        assert_ne!(tell(&mut policy, 150, Arrival::InOrder), When::Now);
+        assert_ne!(arrive(&mut policy, 150, Arrival::InOrder), When::Now);
         policy.on_ack_sent();
         policy.on_wait_over();
-        assert_eq!(tell(&mut policy, 160, Arrival::InOrder), When::Now);
+        assert_eq!(arrive(&mut policy, 160, Arrival::InOrder), When::Now);
     }
 
     #[test]
     fn the_ack_of_a_fin_waits_only_after_data() {
         let mut policy = Linux::new(Parameters::default());
         assert_eq!(policy.on_fin(), When::Now);
-        tell(&mut policy, 0, Arrival::InOrder);
+        arrive(&mut policy, 0, Arrival::InOrder);
         assert_eq!(policy.on_fin(), When::Within(Duration::from_millis(40)));
     }
 }

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_loss_tells_a_block_with_a_hole_is_no_slow_start() {
+    fn where_a_loss_decides_a_block_with_a_hole_is_no_slow_start() {
         let parameters = Parameters { missing: Missing::CongestionAvoidance, ..Parameters::default() };
         let (mut policy, mut now) = (taba(parameters), Instant::START);
         let divided: Vec<bool> = (1..=81)

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_segment_tells_the_field_of_the_syn_ack() {
+    fn the_third_segment_reports_the_field_of_the_syn_ack() {
         for (ecn, ace) in [(Ecn::NotCapable, 0b010), (Ecn::Capable1, 0b011), (Ecn::Capable, 0b100)] {
             let mut accurate = Accurate::default();
             accurate.on_syn_ack(&Segment { ecn, flags: Flags::ace(0b010), ..Segment::default() });
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_option_tells_what_has_changed_in_as_many_counters_as_fit() {
+    fn the_option_reports_what_has_changed_in_as_many_counters_as_fit() {
         let mut accurate = Accurate::default();
         accurate.add_option(&mut Options::default());
         let mut options = Options::default();

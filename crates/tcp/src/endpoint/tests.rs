@@ -261,7 +261,7 @@ fn each_ack_of_new_data_is_predicted_while_nothing_is_lost() {
 }
 
 #[test]
-fn an_ack_with_something_to_tell_is_not_predicted() {
+fn an_ack_with_something_to_report_is_not_predicted() {
     let mut twins = Twins::connected(&json!({}));
     let acks = [
         Header { flags: Flags::ECE, ..Header::usual() },

@@ -202,7 +202,7 @@ impl Rack {
     }
 
     /// A retransmission was reported as needless, unless it was a probe.
-    fn tells_of_needless_copy(&self, ack: &AckEvent) -> bool {
+    fn reports_needless_copy(&self, ack: &AckEvent) -> bool {
         ack.dsack.is_some_and(|twice| self.probe != Some(twice.end))
     }
 
@@ -249,7 +249,7 @@ impl LossDetector for Rack {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
         self.update(ack, board.delivered());
         let recovered = matches!(stage, Stage::Over);
-        self.reordering.adapt(ack, self.tells_of_needless_copy(ack), recovered);
+        self.reordering.adapt(ack, self.reports_needless_copy(ack), recovered);
         if recovered {
             // Segments beyond the recovery point are judged at once, as the begin of another recovery.
             self.detect_soon(ack, board);

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_times_that_it_tells_lead_back_to_the_state() {
+    fn the_times_that_it_states_lead_back_to_the_state() {
         for tick in [Duration::from_millis(10), Duration::from_millis(500), Duration::from_nanos(333_333)] {
             for (srtt, rttvar, units) in [(1, 1, 1), (73, 5, 1), (73, 5, 4), (4001, 1999, 4)] {
                 let state = Smoothed { srtt, rttvar };

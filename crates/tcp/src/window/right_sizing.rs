@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_buffer_is_offered_until_a_segment_tells_the_share_of_data() {
+    fn half_of_the_buffer_is_offered_until_a_segment_gives_the_share_of_data() {
         let mut window = RightSizing::new(Parameters::default());
         assert_eq!(window.offered, Bytes(64 << 10));
         // 1448 of 2304 bytes are 160 parts in 256, and 80 KiB of 128; two segments more are offered for each that came.

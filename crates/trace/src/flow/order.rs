@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn identifications_that_count_tell_the_order_across_their_wrap() {
+    fn identifications_that_count_show_the_order_across_their_wrap() {
         assert!(overtaken(marks(65_535, None), marks(1, None), 500));
         assert!(!overtaken(marks(2, None), marks(1, None), 1));
     }

@@ -124,7 +124,7 @@ fn a_frame_of_speech_takes_one_byte_and_the_checksum() {
 }
 
 #[test]
-fn a_second_connection_tells_its_number() {
+fn a_second_connection_reports_its_number() {
     let mut link = in_mode(Mode::Optimistic);
     let of = |port: u16, number: u32| {
         Segment { port, payload: 512, seq: 512 * number, id: number as u16, ..Segment::default() }.headers()
@@ -135,7 +135,7 @@ fn a_second_connection_tells_its_number() {
 }
 
 #[test]
-fn a_segment_that_closes_tells_its_flags_and_a_window_that_moves_two_bytes() {
+fn a_segment_that_closes_reports_its_flags_and_a_window_that_moves_two_bytes() {
     let mut link = in_mode(Mode::Optimistic);
     (0..10).for_each(|number| assert_eq!(link.carry(ack(number)).2, None));
     let changed = |number: u32, window: u16, flags: u8| {
@@ -192,7 +192,7 @@ fn after_more_losses_optimistic_mode_is_repaired_by_a_nack_and_unidirectional_by
 }
 
 #[test]
-fn reliable_mode_tells_the_number_from_every_header_that_is_not_acknowledged() {
+fn reliable_mode_distinguishes_the_number_from_every_header_that_is_not_acknowledged() {
     for lost in [5, 20, 60] {
         assert_eq!(repair(&mut in_mode(Mode::Reliable), data, lost).0, 0, "{lost}");
     }

@@ -117,7 +117,7 @@ fn segments_that_open_or_close_pass_as_they_are_and_changed_options_go_whole() {
 }
 
 #[test]
-fn a_packet_of_another_connection_tells_its_slot_and_without_slots_all_fields_go() {
+fn a_packet_of_another_connection_reports_its_slot_and_without_slots_all_fields_go() {
     let of = |port: u16, number: u32| {
         let step =
             Segment { port, ack: 7_000_000 + number * 10, id: 100 + number as u16, ..Segment::default() };

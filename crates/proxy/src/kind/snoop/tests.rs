@@ -201,7 +201,7 @@ fn blocks_that_report_its_own_repairs_are_hidden_from_the_sender() {
 }
 
 #[test]
-fn the_timer_repairs_a_loss_of_which_no_duplicate_tells_and_backs_off() {
+fn the_timer_repairs_a_loss_that_no_duplicate_reports_and_backs_off() {
     let mut bench = Bench::new(&Parameters { retries: 2, ..Parameters::default() });
     bench.send(0..1);
     bench.wait(20);
