@@ -183,10 +183,10 @@ def test_pictures_export_and_page_have_the_connection(lasthop: Lasthop, opened: 
 
 def test_a_capture_without_keys_is_reported_and_not_drawn(lasthop: Lasthop) -> None:
     assert lasthop("analyze", str(CAPTURES / "aes-128-migration.pcap"), "--out", "r").status == 0
-    told = lasthop("explain", "r")
-    assert told.status == 0
-    assert "no secret in a key log" in told.out
-    assert "--keylog FILE" in told.out
+    shown = lasthop("explain", "r")
+    assert shown.status == 0
+    assert "no secret in a key log" in shown.out
+    assert "--keylog FILE" in shown.out
     for command in (("plot", "r", "rtt"), ("report", "r"), ("export", "r", "--format", "xpl")):
         refused = lasthop(*command)
         assert refused.status == 2

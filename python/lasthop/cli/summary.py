@@ -73,7 +73,7 @@ def print_summary(summary: Mapping[str, Any], windows: Sequence[str] = ()) -> No
         "No data sent before the run stopped", [flow["flow"] for flow in unfinished if not flow["segments_sent"]]
     )
     print_line()
-    links = _worth_telling(summary["links"])
+    links = _worth_printing(summary["links"])
     _print_part(links, {**LINK_COLUMNS, **seldom_columns(links)})
     if len(links) < len(summary["links"]):
         print_line(f"{len(summary['links']) - len(links)} more directions of links; --json has them")
@@ -123,7 +123,7 @@ def _print_part(rows: list[Mapping[str, Any]], columns: Mapping[str, str]) -> No
     print_table(None, list(columns.values()), [[row.get(key) for key in columns] for row in rows])
 
 
-def _worth_telling(links: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _worth_printing(links: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return all link directions up to `MOST_LINKS`; of more, those with losses, or with most packets if none has."""
     if len(links) <= MOST_LINKS:
         return links

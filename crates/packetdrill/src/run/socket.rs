@@ -79,7 +79,7 @@ impl SocketOptions {
         self.get("SO_RCVBUF").map(|bytes| Bytes(bytes.unsigned_abs()))
     }
 
-    /// The unsent data below which a program is told to write (`TCP_NOTSENT_LOWAT`), if it sets a limit.
+    /// The unsent data below which the socket is writable (`TCP_NOTSENT_LOWAT`), if it sets a limit.
     pub(super) fn unsent_limit(&self) -> Option<Bytes> {
         self.get("TCP_NOTSENT_LOWAT").filter(|limit| *limit > 0).map(|limit| Bytes(limit.unsigned_abs()))
     }

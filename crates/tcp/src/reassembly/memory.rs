@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn small_packets_in_order_are_copied_behind_each_other() {
-        // As Linux 6.18 shows: three of 100 bytes in a block of 576 have no room beside the first.
+        // As Linux 6.18 shows: three of 100 bytes in a block of 576 have no room next to the first.
         assert_eq!(buffer(100, &[0, 100]).held().memory, Bytes(2 * 832));
         assert_eq!(buffer(300, &[0, 300, 600]).held().memory, Bytes(2 * 1280));
         assert_eq!(buffer(300, &[300, 900]).held().memory, Bytes(2 * 1280), "beyond gaps each has its block");

@@ -56,7 +56,7 @@ impl ReceiveHalf {
     pub(super) fn note_tight_window(&mut self) {
         let held = self.stream.held();
         if self.window.packets().is_some() && self.window.policy().is_tight(&held) {
-            let narrows = self.window.room(held) < self.window.told();
+            let narrows = self.window.room(held) < self.window.advertised();
             self.acks.on_tight_window(narrows);
         }
     }

@@ -18,8 +18,8 @@ pub(super) struct OfferedWindow {
     greatest: Bytes,
     /// The right edge: RCV.NXT + RCV.WND.
     edge: Seq,
-    /// The acknowledgment number with which it was told last (`rcv_wup`).
-    told_with: Seq,
+    /// The acknowledgment number with which it was advertised last (`rcv_wup`).
+    advertised_with: Seq,
 }
 
 impl OfferedWindow {
@@ -31,7 +31,7 @@ impl OfferedWindow {
             traits,
             greatest,
             edge: Seq::default(),
-            told_with: Seq::default(),
+            advertised_with: Seq::default(),
         }
     }
 
@@ -53,7 +53,7 @@ impl OfferedWindow {
         if let Some(membership) = &mut self.membership {
             membership.enter();
         }
-        (self.edge, self.told_with) = (next, next);
+        (self.edge, self.advertised_with) = (next, next);
     }
 
     /// The peer's stream has ended, or the connection has.
@@ -96,7 +96,7 @@ impl OfferedWindow {
         self.traits.packets
     }
 
-    /// Whether the buffer takes one more packet beside what it holds.
+    /// Whether the buffer takes one more packet in addition to what it holds.
     #[inline]
     pub(super) fn admits(&self, held: &Held) -> bool {
         self.policy.admits(held)
@@ -131,8 +131,8 @@ impl OfferedWindow {
     pub(super) fn offer(&mut self, next: Seq, ack: Seq, shift: u8, held: Held, segment: Bytes) -> u16 {
         let ahead = if ack.before(next) { next.since(ack) } else { 0 };
         let offered = Bytes(u64::from(if ack.before(self.edge) { self.edge.since(ack) } else { 0 }));
-        let told = self.told();
-        self.told_with = ack;
+        let advertised = self.advertised();
+        self.advertised_with = ack;
         let greatest = self.greatest + Bytes(u64::from(ahead));
         if offered.0 >> shift >= greatest.0 >> shift && !offered.is_zero() && self.membership.is_none() {
             // The window is open as wide as it can be, and the edge stays.
@@ -141,7 +141,7 @@ impl OfferedWindow {
         let room = self.room(held) + Bytes(u64::from(ahead));
         let window = match self.traits.steps {
             Steps::Worthwhile => self.by_worthwhile_steps(room, offered, segment),
-            Steps::Linux => by_steps_of_linux(room, offered, told, segment, shift),
+            Steps::Linux => by_steps_of_linux(room, offered, advertised, segment, shift),
         };
         let field = u16::try_from(window.0 >> shift).unwrap_or(u16::MAX);
         let window = Bytes(u64::from(field) << shift);
@@ -151,16 +151,16 @@ impl OfferedWindow {
         field
     }
 
-    /// The window as the last ACK has told it (`rcv_wnd`).
-    pub(super) fn told(&self) -> Bytes {
-        Bytes(u64::from(self.edge.since(self.told_with)))
+    /// The window as the last ACK has advertised it (`rcv_wnd`).
+    pub(super) fn advertised(&self) -> Bytes {
+        Bytes(u64::from(self.edge.since(self.advertised_with)))
     }
 
     /// Whether reading has opened a window that was too small to use, so that the peer may be waiting for an update.
     pub(super) fn is_reopened(&mut self, next: Seq, shift: u8, held: Held, segment: Bytes) -> bool {
         let (offered, step) = (Bytes(u64::from(self.edge.since(next))), self.least_step(segment));
         if self.traits.steps == Steps::Linux {
-            let window = by_steps_of_linux(self.room(held), offered, self.told(), segment, shift);
+            let window = by_steps_of_linux(self.room(held), offered, self.advertised(), segment, shift);
             return !window.is_zero() && window >= offered * 2;
         }
         if offered >= step && self.membership.is_none() {
@@ -186,15 +186,15 @@ impl OfferedWindow {
 }
 
 /// `__tcp_select_window` and `tcp_select_window`: a scaled window is rounded up to what its field can say, another one
-/// down to segments, unless the one `told` last is within a segment of the room. What is `offered` stays.
-fn by_steps_of_linux(room: Bytes, offered: Bytes, told: Bytes, segment: Bytes, shift: u8) -> Bytes {
+/// down to segments, unless the one `advertised` last is within a segment of the room. What is `offered` stays.
+fn by_steps_of_linux(room: Bytes, offered: Bytes, advertised: Bytes, segment: Bytes, shift: u8) -> Bytes {
     let unit = 1 << shift;
     let window = if shift > 0 {
         Bytes(room.0.next_multiple_of(unit))
-    } else if told > room || told + segment <= room {
+    } else if advertised > room || advertised + segment <= room {
         segment.max(Bytes(1)) * room.whole(segment.max(Bytes(1)))
     } else {
-        told
+        advertised
     };
     window.max(Bytes(offered.0.next_multiple_of(unit)))
 }

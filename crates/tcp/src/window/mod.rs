@@ -42,7 +42,7 @@ pub trait Window: std::fmt::Debug + Send {
         false
     }
 
-    /// Whether the buffer takes one more packet beside what it holds. Called only where
+    /// Whether the buffer takes one more packet in addition to what it holds. Called only where
     /// [`packets`](Traits::packets) take memory.
     fn admits(&self, _held: &Held) -> bool {
         true
@@ -51,7 +51,7 @@ pub trait Window: std::fmt::Debug + Send {
     /// The user sets the size of the buffer, which does not grow any more (`SO_RCVBUF`).
     fn resize(&mut self, _size: Bytes) {}
 
-    /// A packet finds no memory beside what the buffer holds: the buffer may grow.
+    /// A packet finds no memory in addition to what the buffer holds: the buffer may grow.
     fn on_overrun(&mut self, _held: &Held) {}
 
     /// Whether less than half of the buffer is free, so that ACKs which only narrow the window are not urgent. Called
