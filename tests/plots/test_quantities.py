@@ -51,7 +51,7 @@ def duel() -> api.Run:
         name = "lasthop"
         between = ["server", "phone"]
         down = { rate = "5 Mbit/s", propagation = "20 ms", queue = { limit = "60 kB" } }
-        up = { rate = "5 Mbit/s", propagation = "20 ms" }
+        up = { rate = "500 kbit/s", propagation = "20 ms" }
         [record]
         tables = ["segments", "tcp", "packets", "queue"]
     """

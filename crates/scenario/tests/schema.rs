@@ -62,6 +62,6 @@ fn no_two_types_share_a_name() {
 fn each_member_of_a_registry_is_described_once() {
     let size = |kind| lasthop_scenario::schema_text(kind).map_or(0, |text| text.len());
     let sizes = lasthop_scenario::KINDS.map(size);
-    // 575 kB, of which some 200 kB are descriptions; with an axis described at each place that takes it, 1.17 MB.
-    assert!(sizes.iter().sum::<usize>() < 585_000, "{sizes:?}");
+    // 586 kB, of which some 200 kB are descriptions; with an axis described at each place that takes it, 1.17 MB.
+    assert!(sizes.iter().sum::<usize>() < 595_000, "{sizes:?}");
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::{Held, Window};
-use registry::{Algorithm, Build};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of the fixed buffer.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -47,10 +47,22 @@ impl Window for Fixed {
     }
 }
 
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        match self.largest {
+            Some(largest) if largest < self.size => {
+                let wrong = format!("largest is {} bytes and size {}", largest.0, self.size.0);
+                Err(refusal(wrong, "largest no smaller than size"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// This policy in the registry.
-pub const ENTRY: Algorithm<dyn Window> = Algorithm::of(
+pub const ENTRY: Algorithm<dyn Window> = Algorithm::checked(
     "fixed",
     "a receive buffer of constant size",
     "RFC 9293 §3.8.6",
-    &Build(|parameters: &Parameters| Box::new(Fixed(parameters.clone()))),
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Fixed(parameters.clone()))),
 );
