@@ -140,7 +140,7 @@ fn highest(rounds: &[Round]) -> f64 {
     rounds.iter().map(|round| round.flight).fold(0.0, f64::max)
 }
 
-/// A round trip of so many times the shortest has waited in a queue.
+/// Multiple of the shortest round trip from which a round trip counts as queued; chosen, not published.
 const SOME_QUEUE: f64 = 1.1;
 /// In a shorter run the growth cannot be seen.
 const SHORTEST_RUN: usize = 4;

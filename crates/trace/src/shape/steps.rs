@@ -51,13 +51,13 @@ impl Steps {
         let (shortest, longest) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
         let middle = f64::midpoint(shortest, longest);
         let (short, long): (Vec<_>, Vec<_>) = steps.iter().partition(|step| step.time <= middle);
-        let falls = || steps.iter().filter(|step| step.change < -0.5);
+        let falls = || steps.iter().filter(|step| step.change < -FALL_SEGMENTS);
         let changes = |steps: &[&Step]| steps.iter().map(|step| step.change).collect::<Vec<_>>();
         let enough = |steps: &[&Step]| (steps.len() >= LEAST_STEPS).then(|| changes(steps));
         Self {
             falls: falls().count() as f64 / steps.len().max(1) as f64,
             fall_depth: mean(falls().map(|step| -step.part)),
-            deep_falls: mean(steps.iter().map(|step| f64::from(step.part < -0.1))),
+            deep_falls: mean(steps.iter().map(|step| f64::from(step.part < -DEEP_FALL))),
             at_short_delay: enough(&short).map(|changes| mean(changes.into_iter())),
             at_long_delay: enough(&long).map(|changes| mean(changes.into_iter())),
             usual_at_short_delay: enough(&short).map(median),
@@ -73,5 +73,9 @@ impl Step {
     }
 }
 
+/// A smaller fall, in segments, is within the accuracy of a captured flight.
+const FALL_SEGMENTS: f64 = 0.5;
+/// A deep fall, in parts of the window; chosen, not published.
+const DEEP_FALL: f64 = 0.1;
 /// Fewer show no usual change.
 const LEAST_STEPS: usize = 5;

@@ -96,7 +96,7 @@ fn growth_that_slows_with_the_delay_differs_between_its_halves() {
 }
 
 #[test]
-fn the_decrease_is_told_by_the_delay_before_it() {
+fn the_decrease_depends_on_the_delay_before_it() {
     // As Veno: a fifth less after a loss without a queue, half of the window after one with a queue.
     let mut rounds = Vec::new();
     for (epoch, number) in (0..6_u64).flat_map(|epoch| (0..11).map(move |number| (epoch, number))) {
