@@ -177,8 +177,13 @@ impl KernelSettings {
         if name.starts_with("tcp_") || name.starts_with("net.inet.tcp.") {
             self.refused.push(format!("the setting {name} = {value} has no key in a profile"));
         } else {
-            self.notes.push(format!("{name} = {value} has no key in a profile and is left out"));
+            self.note_left_out(name, value);
         }
+    }
+
+    /// Notes a setting that is left out, where a script may pass without it.
+    pub(super) fn note_left_out(&mut self, name: &str, value: &str) {
+        self.notes.push(format!("{name} = {value} has no key in a profile and is left out"));
     }
 }
 
