@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("distributed", reason="Dask is not installed: lasthop[cluster]")
+distributed = pytest.importorskip("distributed", reason="Dask is not installed: lasthop[cluster]")
 
 from lasthop.errors import InputError
 from lasthop.results.folder import STORE_FILE
@@ -81,6 +81,31 @@ def test_a_cluster_gives_the_same_rows_and_bytes_though_a_worker_is_killed(small
     assert files[0] == files[1]
     stores = [sorted((tmp_path / name / STORE_FILE).read_text().splitlines()) for name in ("alone", "shared")]
     assert stores[0] == stores[1]
+
+
+def test_workers_keep_no_answer_that_has_arrived(small_study: Path, tmp_path: Path) -> None:
+    plan = load_study(small_study).replicated(30)
+    kept: list[int] = []
+
+    def kept_by_workers(dask_scheduler: Any) -> int:
+        return sum(task.state == "memory" for task in dask_scheduler.tasks.values())
+
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+
+        def tick(done: int, every: int) -> None:
+            if done < every:
+                return
+            with distributed.Client(cluster) as client:
+                # The scheduler hears of it a little later.
+                for _ in range(100):
+                    kept.append(client.run_on_scheduler(kept_by_workers))
+                    if kept[-1] <= 1:
+                        return
+                    time.sleep(0.1)
+
+        shared = run_study(plan, tmp_path / "shared", cluster=cluster.scheduler_address, tick=tick)
+    assert shared.runs > 4
+    assert kept[-1] <= 1
 
 
 def test_what_is_known_goes_to_no_worker(small_study: Path, tmp_path: Path) -> None:

@@ -105,10 +105,12 @@ def run_on_cluster(
     try:
         completed = _dask().as_completed(list(futures))
         for future in completed:
+            # A worker keeps an answer as long as a future refers to it. When that worker dies, Dask computes the answer
+            # again, also one that has arrived here.
+            place = futures.pop(future)
             try:
                 answer = future.result()
             except _dask().KilledWorker as error:
-                place = futures[future]
                 losses[place] += 1
                 if losses[place] > MOST_LOSSES:
                     raise RunError(f"workers die of a batch again and again: {error}") from error
@@ -121,8 +123,8 @@ def run_on_cluster(
             for key, about, summary_json in answer.kept:
                 store.put(key, about, summary_json)
             store.flush()
-            failures[futures[future]] = answer.failures
-            done += len(orders[futures[future]].jobs)
+            failures[place] = answer.failures
+            done += len(orders[place].jobs)
             tick(done)
     finally:
         client.cancel(list(futures))
