@@ -150,6 +150,12 @@ def test_importing_the_package_loads_nothing_but_itself() -> None:
     assert ended.stdout.strip() == "[]"
 
 
+def test_tables_of_a_run_are_read_without_pandas() -> None:
+    code = "import sys, lasthop; print(lasthop.run('quickstart').tables['tcp'].num_rows > 0, 'pandas' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.strip() == "True False"
+
+
 def test_the_live_child_loads_nothing_that_starts_threads() -> None:
     code = (
         "import lasthop.real_time.process, sys; print([m for m in ('numpy', 'pyarrow', 'click') if m in sys.modules])"

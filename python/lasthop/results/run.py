@@ -82,7 +82,8 @@ def arrow_table(stream: ArrowStream) -> pa.Table:
     """Return a table of the native module as one of pyarrow, without copying."""
     import pyarrow as pa
 
-    return pa.table(stream)
+    # `pa.table` asks whether it has a data frame of pandas, and imports pandas to find out: 0.4 s where it is installed.
+    return pa.RecordBatchReader.from_stream(stream).read_all()
 
 
 def write_run(run: Run, folder: str | PathLike[str]) -> None:
