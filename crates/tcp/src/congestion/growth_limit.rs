@@ -125,6 +125,19 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_counts_segments_of_the_present_size() {
+        // 9 segments, of which 18 halves are the limit: one ACK in three counts.
+        let mut limited = built(ENTRY.id, json!({}));
+        limited.on_restore(SMSS * 9, Bytes::MAX);
+        limited.on_segment_size(SMSS / 2);
+        let window = limited.cwnd();
+        for expected in [window, window, window + SMSS / 2] {
+            limited.on_ack(&ack_sample(SMSS / 2, window));
+            assert_eq!(limited.cwnd(), expected);
+        }
+    }
+
+    #[test]
     fn to_count_one_ack_of_none_is_refused() {
         assert!(ENTRY.choice(json!({ "one_of": 0 })).is_err());
         assert!(ENTRY.choice(json!({ "one_of": 1 })).is_ok());
