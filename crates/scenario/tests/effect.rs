@@ -30,9 +30,11 @@ const SCENARIOS: &[(&str, u64)] = &[
 const ELSEWHERE: &[(&str, &str)] = &[
     ("flows.*.workload.voip.robustness", "a call with frames that are lost"),
     ("hosts.*.dccp.send_queue", "a program that is faster than the window for long"),
+    ("hosts.*.tcp.accecn_option", "Accurate ECN"),
     ("hosts.*.tcp.ack.linux-2000", "a sender that pauses"),
     ("hosts.*.tcp.congestion.reno.every_timeout_reduces", "two timeouts of one segment"),
     ("hosts.*.tcp.congestion.window-usage", "a sender that pauses, and a slow start of many round trips"),
+    ("hosts.*.tcp.ecn_capable", "Accurate ECN"),
     ("hosts.*.tcp.keep_alive", "a connection that is idle for hours"),
     ("hosts.*.tcp.mtu_probing", "a link whose mtu the hosts do not know, and many round trips"),
     ("hosts.*.tcp.msl", "a connection after its end"),

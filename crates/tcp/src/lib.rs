@@ -38,7 +38,7 @@ pub mod window;
 mod windowed_max;
 
 pub use config::{Axis, Config, ConfigError, InitialWindow, Plain, axes, profile_keys, profile_schema};
-pub use ecn::{EcnFeedback, EcnSetting};
+pub use ecn::{AccEcnOption, EcnCapable, EcnCounters, EcnFeedback, EcnSetting};
 pub use endpoint::info::{self, Info};
 pub use endpoint::{CloseReason, Endpoint, Event, Ports};
 pub use fast_open::{CachedCookie, FastOpenSetting};

@@ -21,6 +21,9 @@ pub enum AccEcnOrder {
 }
 
 impl AccEcn {
+    /// Room of an option with all counters in bytes, with its padding.
+    pub const LARGEST: u64 = 12;
+
     /// An option with the first `count` of three counters, which are written as 24 bits.
     #[must_use]
     pub const fn new(order: AccEcnOrder, ect0: u32, ce: u32, ect1: u32, count: u8) -> Self {
@@ -87,9 +90,9 @@ impl AccEcn {
         (2 + 3 * count as u32).next_multiple_of(4)
     }
 
-    /// Its size in bytes, padded to a multiple of four.
-    pub(crate) const fn wire_len(&self) -> u32 {
-        Self::padded_len(self.count)
+    /// Its size in bytes, without padding.
+    pub(crate) const fn option_len(&self) -> u32 {
+        2 + 3 * self.count as u32
     }
 }
 

@@ -283,7 +283,10 @@ impl Options {
         let tail = if self.sack_permitted || self.fast_open.is_some() { self.tail_len() } else { 0 };
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.count as u32 };
         let accecn = match self.accecn {
-            Some(counters) => counters.wire_len(),
+            Some(counters) if counters.option_len() % 4 <= self.nops_after_accecn() => {
+                counters.option_len() & !3
+            }
+            Some(counters) => counters.option_len().next_multiple_of(4),
             None => 0,
         };
         let ack_rate = match self.ack_rate {
@@ -291,6 +294,27 @@ impl Options {
             None => 0,
         };
         mss + scale + timestamps + tail + sack + accecn + ack_rate
+    }
+
+    /// Bytes of the options that come before the one of Accurate ECN.
+    pub(crate) const fn len_before_accecn(&self) -> u32 {
+        let mss = if self.mss.is_some() { 4 } else { 0 };
+        mss + if self.timestamps.is_some() { 12 } else { 0 }
+    }
+
+    /// NOPs with which the option after the one of Accurate ECN begins. Only with the layout of Linux it is known.
+    pub(crate) const fn nops_after_accecn(&self) -> u32 {
+        if !matches!(self.layout, OptionLayout::Linux) {
+            0
+        } else if self.sack_permitted && self.timestamps.is_none() {
+            2
+        } else if self.window_scale.is_some() {
+            1
+        } else if self.sack.is_empty() {
+            0
+        } else {
+            2
+        }
     }
 
     /// Bytes of Fast Open, and of SACK-permitted unless it replaces the two NOPs of the timestamps.
@@ -319,6 +343,11 @@ impl SackBlocks {
         *place = block;
         self.count += 1;
         true
+    }
+
+    /// Takes the last block out.
+    pub const fn pop(&mut self) {
+        self.count = self.count.saturating_sub(1);
     }
 
     /// Takes all blocks out.

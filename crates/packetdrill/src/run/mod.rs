@@ -258,8 +258,8 @@ impl ScriptRun {
     fn config(&self, options: &SocketOptions, role: Role) -> Result<Arc<Config>, Unsupported> {
         let mut profile = self.settings.profile.clone();
         options.lay_over(&mut profile);
-        if self.settings.answers_ecn_only && role != Role::Server {
-            profile["ecn"] = false.into();
+        if let Some(offered) = self.settings.offered_ecn.filter(|_| role != Role::Server) {
+            profile["ecn"] = offered.into();
         }
         let serves = self.settings.fast_open.server(options.is_on("TCP_FASTOPEN"));
         profile["fast_open"] = match role {

@@ -11,8 +11,8 @@ use super::fast_open::{CookieKey, FastOpenBits};
 pub(super) struct KernelSettings {
     /// The profile with its overrides.
     pub profile: Value,
-    /// ECN is answered and not offered (`tcp_ecn=2`).
-    pub answers_ecn_only: bool,
+    /// The ECN that is offered, where it is another than the one that is answered (`tcp_ecn` 2, 4 and 5).
+    pub offered_ecn: Option<bool>,
     /// Who takes part in Fast Open (`tcp_fastopen`).
     pub fast_open: FastOpenBits,
     /// The key of the host's Fast Open cookies (`tcp_fastopen_key`), if the script sets one.
@@ -66,8 +66,9 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_frto", As(&["2", "1"])),
     ("tcp_fack", As(&["0"])),
     ("tcp_moderate_rcvbuf", As(&["1"])),
-    ("tcp_ecn_option", Nothing),
-    ("tcp_ecn_fallback", Nothing),
+    ("tcp_ecn_option", By(set_ecn_option)),
+    ("tcp_ecn_option_beacon", As(&["3"])),
+    ("tcp_ecn_fallback", As(&["1"])),
     ("tcp_wmem", By(set_send_buffer)),
     ("tcp_synack_retries", Nothing),
     ("tcp_fastopen", By(set_fast_open)),
@@ -118,7 +119,7 @@ impl KernelSettings {
     pub(super) fn new(profile: Value) -> Self {
         Self {
             profile,
-            answers_ecn_only: false,
+            offered_ecn: None,
             fast_open: FastOpenBits::DEFAULT,
             cookie_key: None,
             unsent_limit: Bytes::MAX,
@@ -195,12 +196,33 @@ pub(super) fn set_sack(settings: &mut KernelSettings, value: &str) {
     }
 }
 
+/// From 3 on Accurate ECN is answered, in the way of Linux.
 pub(super) fn set_ecn(settings: &mut KernelSettings, value: &str) {
-    settings.profile["ecn"] = if value == "3" { json!("accurate") } else { json!(value != "0") };
-    settings.answers_ecn_only = value == "2";
-    if !matches!(value, "0" | "1" | "2" | "3") {
-        settings.leave_out("tcp_ecn", value);
+    let is_accurate = matches!(value, "3" | "4" | "5");
+    settings.profile["ecn"] = if is_accurate { json!("accurate") } else { json!(value != "0") };
+    settings.offered_ecn = match value {
+        "2" | "5" => Some(false),
+        "4" => Some(true),
+        "0" | "1" | "3" => None,
+        _ => return settings.leave_out("tcp_ecn", value),
+    };
+    if is_accurate {
+        settings.profile["ecn_capable"] = json!("all");
+        if settings.profile.get("accecn_option").is_none_or(Value::is_null) {
+            settings.profile["accecn_option"] = json!("always");
+        }
     }
+}
+
+/// Accurate ECN has the option of Linux' default unless a script sets another.
+fn set_ecn_option(settings: &mut KernelSettings, value: &str) {
+    let option = match value {
+        "0" => "never",
+        "1" => "demand",
+        "2" => "always",
+        _ => return settings.leave_out("tcp_ecn_option", value),
+    };
+    settings.profile["accecn_option"] = json!(option);
 }
 
 pub(super) fn set_default_congestion_control(settings: &mut KernelSettings, name: &str) {

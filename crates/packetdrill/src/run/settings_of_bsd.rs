@@ -19,7 +19,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("net.inet.tcp.rfc3390", As(&["1"])),
     ("net.inet.tcp.rfc3465", As(&["1"])),
     ("net.inet.tcp.abc_l_var", As(&["2"])),
-    ("net.inet.tcp.ecn.enable", By(set_ecn)),
+    ("net.inet.tcp.ecn.enable", By(set_ecn_of_bsd)),
     ("net.inet.tcp.ecn.maxretries", Nothing),
     ("net.inet.tcp.cc.algorithm", By(set_algorithm)),
     ("net.inet.tcp.functions_default", As(&["freebsd"])),
@@ -91,6 +91,17 @@ fn set_high_performance(settings: &mut KernelSettings, value: &str) {
     };
     settings.profile["window_scale"] = json!(scale);
     settings.profile["timestamps"] = json!(timestamps);
+}
+
+/// As Linux has it up to 2; 3 asks for Accurate ECN, 4 only answers it (tcp(4)).
+fn set_ecn_of_bsd(settings: &mut KernelSettings, value: &str) {
+    match value {
+        "3" | "4" => {
+            settings.profile["ecn"] = json!("accurate");
+            settings.offered_ecn = (value == "4").then_some(false);
+        }
+        _ => set_ecn(settings, value),
+    }
 }
 
 fn set_algorithm(settings: &mut KernelSettings, value: &str) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use units::text::{Segments, SegmentsOrBytes};
 use units::{Bytes, Duration};
 
-use crate::ecn::EcnSetting;
+use crate::ecn::{AccEcnOption, EcnCapable, EcnSetting};
 use crate::fast_open::FastOpenSetting;
 use crate::interdependence::Interdependence;
 use crate::options::OptionLayout;
@@ -67,6 +67,13 @@ pub struct Plain {
     /// Whether data go out as ECT(1), which asks queues for the service of L4S (RFC 9331 §4.1), once Accurate ECN is
     /// agreed. Only for a scalable congestion control.
     pub l4s: bool,
+    /// Segments that go out as ECN-capable where Accurate ECN is agreed: "new-data", as RFC 3168 demands; "all", as in
+    /// Linux: ACKs, retransmissions, probes and FINs too, so that queues mark them instead of dropping them.
+    pub ecn_capable: EcnCapable,
+    /// Segments with the AccECN option, by which a receiver reports bytes for each ECN field: "acks", those without
+    /// data after a change; "always", every segment, as in Linux; "demand" or "never", as Linux with `tcp_ecn_option` 1
+    /// or 0. With all but the first every change of the ECN field is acknowledged at once.
+    pub accecn_option: AccEcnOption,
     /// Whether segments leave evenly instead of in bursts, and how fast: windows per round trip (1 spreads a window
     /// over just one smoothed round trip), or a table of ratios for slow start and congestion avoidance, `{}` for those
     /// of Linux, or `{ rate_based = 1 }` for a rate alone, where the window limits only how many windows are in flight.
@@ -175,6 +182,8 @@ impl Default for Plain {
             dsack: true,
             ecn: EcnSetting::Off,
             l4s: false,
+            ecn_capable: EcnCapable::NewData,
+            accecn_option: AccEcnOption::Acks,
             pacing: None,
             segmentation_offload: None,
             nagle: true,

@@ -8,16 +8,19 @@
 
 mod accurate;
 mod classic;
+mod received;
 mod settings;
 
-use units::{Bytes, Seq};
+use units::{Bytes, Duration, Instant, Seq};
 use wire::{Ecn, Flags, Segment};
 
+use crate::config::Plain;
 use crate::congestion::CongestionSignal;
 use accurate::Accurate;
+pub use accurate::EcnCounters;
 pub(crate) use accurate::Fault;
 use classic::Classic;
-pub use settings::{EcnFeedback, EcnSetting};
+pub use settings::{AccEcnOption, EcnCapable, EcnFeedback, EcnSetting};
 
 /// The ECN state of one end, as receiver and as sender.
 #[derive(Clone, Copy, Debug)]
@@ -32,19 +35,17 @@ pub(crate) struct EcnState {
     quiet_flags: Flags,
 }
 
-impl Default for EcnState {
-    fn default() -> Self {
+impl EcnState {
+    pub(crate) fn new(plain: &Plain) -> Self {
         Self {
             classic: Classic::default(),
-            accurate: Accurate::default(),
+            accurate: Accurate::new(plain),
             reduced_until: None,
             is_capable: true,
             quiet_flags: Flags::ACK,
         }
     }
-}
 
-impl EcnState {
     /// Flags of our SYN that ask for `setting`; `syns` is the number of SYNs sent.
     pub(crate) fn offer(setting: EcnSetting, syns: u32) -> Flags {
         match setting {
@@ -82,10 +83,31 @@ impl EcnState {
         segment: &Segment,
         ends_handshake: bool,
     ) -> (bool, Option<Fault>) {
+        self.accurate.note_option(segment);
         let fault = self.accurate.check_first(segment.flags, ends_handshake);
         self.quiet_flags = Flags::ACK.with(self.accurate.expected_ace());
         let due = self.accurate.on_packet(segment.ecn, segment.payload.len());
         (due, self.stop_if(fault))
+    }
+
+    /// The peer repeats its SYN-ACK under Accurate ECN.
+    pub(crate) const fn on_repeated_syn_ack(&mut self) {
+        self.accurate.on_repeated_syn_ack();
+    }
+
+    /// Whether data need room for the AccECN option, once the peer has sent one.
+    pub(crate) fn needs_room_on_data(&self) -> bool {
+        self.accurate.is_always_on_data()
+    }
+
+    /// Whether data may carry the AccECN option.
+    pub(crate) fn has_option_on_data(&self) -> bool {
+        self.accurate.is_on_data()
+    }
+
+    /// What the peer has reported under Accurate ECN.
+    pub(crate) fn counters(&self) -> EcnCounters {
+        self.accurate.counters()
     }
 
     /// Sends nothing more as ECN-capable where the path spoils ECN. Arriving marks are still reported (RFC 9768
@@ -116,15 +138,16 @@ impl EcnState {
         self.classic.on_reduced();
     }
 
-    /// Marked bytes that an ACK reports under Accurate ECN, where it newly acknowledges `segments` and `bytes`.
+    /// Marked bytes that an ACK reports under Accurate ECN, where it newly acknowledges these segments and bytes, or is
+    /// newer by its clock than the last.
     pub(crate) fn count_marks(
         &mut self,
         segment: &Segment,
-        segments: u32,
-        bytes: Bytes,
+        delivered: (u32, Bytes),
+        is_newer: bool,
         smss: Bytes,
     ) -> Bytes {
-        let marked = self.accurate.on_ack(segment, segments, bytes, smss);
+        let marked = self.accurate.on_ack(segment, delivered, is_newer, smss);
         self.quiet_flags = Flags::ACK.with(self.accurate.expected_ace());
         marked
     }
@@ -142,7 +165,8 @@ impl EcnState {
     }
 
     /// Writes flags and ECN field of a segment that is sent. Only new data may be marked: RFC 3168 §6.1.4 and §6.1.5
-    /// exempt acknowledgments and retransmissions. `capable` is the field of a packet that may be marked.
+    /// exempt acknowledgments and retransmissions; with Accurate ECN it is a choice. `capable` is the field of a
+    /// packet that may be marked.
     #[inline]
     pub(crate) fn write(&mut self, segment: &mut Segment, new_data: bool, agreed: EcnFeedback, capable: Ecn) {
         match agreed {
@@ -153,20 +177,31 @@ impl EcnState {
     }
 
     fn write_accurate(&mut self, segment: &mut Segment, new_data: bool, capable: Ecn) {
-        if new_data && self.is_capable {
+        if segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        if self.is_capable && self.accurate.is_capable(new_data) {
             segment.ecn = capable;
         }
+        let ace = self.accurate.ace(segment.payload.is_empty());
+        segment.flags = segment.flags.without(Flags::ACE).with(ace);
+    }
+
+    /// The ECN field of our SYN or SYN-ACK that offers or answers Accurate ECN.
+    pub(crate) const fn of_syn(&self) -> Ecn {
+        self.accurate.sent_syn()
+    }
+
+    /// Adds the AccECN option to a segment, after all others.
+    pub(crate) fn add_option(&mut self, segment: &mut Segment, now: Instant, srtt: Option<Duration>) {
         if !segment.flags.contains(Flags::SYN) {
-            let ace = self.accurate.ace(segment.payload.is_empty());
-            segment.flags = segment.flags.without(Flags::ACE).with(ace);
+            self.accurate.add_option(&mut segment.options, now, srtt);
         }
     }
 
-    /// Adds the AccECN option to an ACK, after all others.
-    pub(crate) fn add_option(&mut self, segment: &mut Segment) {
-        if !segment.flags.contains(Flags::SYN) {
-            self.accurate.add_option(&mut segment.options);
-        }
+    /// Adds the first AccECN option to a SYN-ACK.
+    pub(crate) fn add_first_option(&self, segment: &mut Segment) {
+        self.accurate.add_first_option(&mut segment.options);
     }
 
     /// Whether an ACK that reports a mark reduces the window: only the first of each window does (RFC 3168 §6.1.2,
@@ -225,7 +260,7 @@ mod tests {
 
     #[test]
     fn one_window_is_reduced_once_however_many_acks_echo() {
-        let mut ecn = EcnState::default();
+        let mut ecn = EcnState::new(&Plain::default());
         assert!(ecn.reduces(Seq(1000), Seq(5000), true, true));
         assert!(!ecn.reduces(Seq(4000), Seq(8000), true, true));
         assert!(ecn.reduces(Seq(5000), Seq(9000), true, true), "the window after it");
@@ -233,7 +268,7 @@ mod tests {
 
     #[test]
     fn an_echo_while_a_loss_is_repaired_reduces_nothing() {
-        let mut ecn = EcnState::default();
+        let mut ecn = EcnState::new(&Plain::default());
         assert!(!ecn.reduces(Seq(1000), Seq(5000), true, false));
     }
 }

@@ -68,6 +68,48 @@ impl JsonSchema for EcnSetting {
     }
 }
 
+/// Segments that go out as ECN-capable where Accurate ECN is agreed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnCapable {
+    /// Data that are sent for the first time (RFC 3168 §6.1.4, §6.1.5).
+    #[default]
+    NewData,
+    /// Every segment but SYN and SYN-ACK, as in Linux (`tcp_ecn_send`); with `l4s` those, too. RFC 8311 §4.3 permits
+    /// such experiments.
+    All,
+}
+
+/// Segments that carry the AccECN option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccEcnOption {
+    /// ACKs without data, where a counter has changed since the last option.
+    #[default]
+    Acks,
+    /// As Linux with `tcp_ecn_option` = 1: the SYN-ACK, the segments after a change of the ECN field, and three in a
+    /// round trip.
+    Demand,
+    /// As Linux with `tcp_ecn_option` = 2, its default: the SYN-ACK, and every segment once the peer has sent the
+    /// option.
+    Always,
+    /// None, as Linux with `tcp_ecn_option` = 0.
+    Never,
+}
+
+impl AccEcnOption {
+    /// Whether every change of the ECN field makes an ACK due, as in Linux (`tcp_ecn_received_counters`), and not only
+    /// marks, as RFC 9768 §3.2.2.5.1 demands.
+    pub(crate) fn acknowledges_changes(self) -> bool {
+        self != Self::Acks
+    }
+
+    /// Whether SYN-ACK and data may carry it.
+    pub(crate) fn is_on_data(self) -> bool {
+        matches!(self, Self::Demand | Self::Always)
+    }
+}
+
 /// The ECN feedback that two ends have agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnFeedback {

@@ -1,6 +1,6 @@
 //! Congestion marks (`ecn/`): what a segment reports of them, and what is reported to the peer.
 
-use wire::{Ecn, Flags, Payload, Segment};
+use wire::{AccEcn, Ecn, Flags, Payload, Segment};
 
 use super::Endpoint;
 use crate::congestion::CongestionSignal;
@@ -46,7 +46,11 @@ impl Endpoint {
     fn note_ecn(&mut self, now: Instant, segment: &Segment) {
         let has_data = !segment.payload.is_empty();
         let due = if self.agreed.ecn == EcnFeedback::Accurate {
-            let (due, fault) = self.ecn.on_accurate_segment(segment, self.state == State::SynReceived);
+            let ends_handshake = self.state == State::SynReceived;
+            if ends_handshake && segment.options.accecn.is_some() {
+                self.make_room_for_accecn();
+            }
+            let (due, fault) = self.ecn.on_accurate_segment(segment, ends_handshake && !has_data);
             self.note_fault(now, fault);
             due
         } else if has_data && self.config.plain.ecn == EcnSetting::Dctcp {
@@ -56,6 +60,22 @@ impl Endpoint {
         };
         if due {
             self.receive.acknowledge_now();
+        }
+    }
+
+    /// The peer of a listener sends AccECN options, so that data carry them too: from the start, as a SYN-ACK tells a
+    /// client.
+    fn make_room_for_accecn(&mut self) {
+        if self.ecn.needs_room_on_data() && !self.fast_open.is_accepted() {
+            self.agreed.make_room_for_accecn();
+            self.send.take_segment_size(&self.agreed);
+        }
+    }
+
+    /// The peer repeats its SYN-ACK.
+    pub(super) fn note_repeated_syn_ack(&mut self, segment: &Segment) {
+        if self.agreed.ecn == EcnFeedback::Accurate && segment.flags.contains(Flags::SYN.with(Flags::ACK)) {
+            self.ecn.on_repeated_syn_ack();
         }
     }
 
@@ -99,9 +119,14 @@ impl Endpoint {
         match self.agreed.ecn {
             EcnFeedback::Absent => {}
             EcnFeedback::Classic => ack.mark_by_echo(),
+            // The ACE field of the segment that ends the handshake counts nothing: it reports how our SYN-ACK came.
+            EcnFeedback::Accurate if ack.acks_syn() && segment.payload.is_empty() => {}
             EcnFeedback::Accurate => {
                 let smss = self.send.smss();
-                let marked = self.ecn.count_marks(segment, ack.segments(smss), ack.acknowledged(), smss);
+                let delivered = (ack.segments(smss), ack.acknowledged());
+                let is_newer =
+                    self.agreed.timestamps && self.receive.is_newer_clock(segment.options.timestamps);
+                let marked = self.ecn.count_marks(segment, delivered, is_newer, smss);
                 self.reduce_for_mark(ack, !marked.is_zero());
                 ack.set_marked(self.ecn.carry_marks(marked, ack.advances()));
             }
@@ -137,10 +162,30 @@ impl Endpoint {
         }
     }
 
-    /// Adds the AccECN option to an ACK, after all others.
-    pub(super) fn add_accecn_option(&mut self, segment: &mut Segment) {
-        if self.agreed.ecn == EcnFeedback::Accurate {
-            self.ecn.add_option(segment);
+    /// Adds the AccECN option to a segment, after all others. Data carry it only where they leave room for it.
+    pub(super) fn add_accecn_option(&mut self, now: Instant, segment: &mut Segment) {
+        if self.agreed.ecn != EcnFeedback::Accurate {
+            return;
+        }
+        let len = u64::from(segment.payload.len());
+        let has_room = self.agreed.accecn_room || len + AccEcn::LARGEST <= self.send.smss().0;
+        if len == 0 || (self.ecn.has_option_on_data() && has_room) {
+            self.ecn.add_option(segment, now, self.send.srtt());
+        }
+    }
+
+    /// Completes a SYN that offers Accurate ECN, or a SYN-ACK that answers it. One that was lost goes again without
+    /// the option (RFC 9768 §3.2.3.2.1).
+    pub(super) fn complete_ecn_of_syn(&mut self, segment: &mut Segment, answers: bool) {
+        if !segment.flags.intersects(Flags::ACE) || self.config.plain.ecn != EcnSetting::Accurate {
+            return;
+        }
+        if answers && self.agreed.ecn != EcnFeedback::Accurate {
+            return;
+        }
+        segment.ecn = self.ecn.of_syn();
+        if answers && self.send.syns_sent() <= 1 {
+            self.ecn.add_first_option(segment);
         }
     }
 }

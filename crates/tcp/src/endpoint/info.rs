@@ -4,7 +4,7 @@ use units::{Bytes, Duration};
 
 use super::Endpoint;
 use crate::recovery::RecoveryState;
-use crate::{Mark, Sent, State};
+use crate::{EcnCounters, Mark, Sent, State};
 
 /// The state of a connection. Segments are counted on the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,8 @@ pub struct Info {
     pub received: Bytes,
     /// Whether timestamps, SACK, window scaling and ECN are agreed.
     pub agreed: crate::Agreed,
+    /// What the peer has reported under Accurate ECN; nothing under another feedback.
+    pub ecn: EcnCounters,
     /// Whether the data of a SYN were taken by the end that it reached.
     pub syn_data: bool,
     /// Number of segments delivered, the SYN among them; a SYN with data is one.
@@ -114,6 +116,7 @@ impl Endpoint {
             acked: self.acked(),
             received: self.received(),
             agreed: self.agreed,
+            ecn: self.ecn.counters(),
             syn_data: self.syn_data_taken(),
             delivered: self.delivered_segments(),
             min_rtt: rto.min_rtt(),

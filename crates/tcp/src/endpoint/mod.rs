@@ -151,7 +151,7 @@ impl Endpoint {
             passive: false,
             peer_scales: false,
             challenges: Challenges::default(),
-            ecn: EcnState::default(),
+            ecn: EcnState::new(&config.plain),
             fast_open: FastOpen::default(),
             writer_waits: false,
         }

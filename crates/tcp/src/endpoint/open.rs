@@ -44,6 +44,7 @@ impl Endpoint {
             segment.options = offer(&self.config, None, clock);
         }
         segment.window = unscaled;
+        self.complete_ecn_of_syn(&mut segment, answers);
         segment
     }
 

@@ -142,6 +142,7 @@ impl Endpoint {
         }
         let reception = Reception { now, rtt: None, dsack: self.reports_duplicates(), on_syn: false };
         self.receive.on_old_data(segment, &reception, &mut self.timers);
+        self.note_repeated_syn_ack(segment);
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             // RFC 9293 §3.10.7.4: the peer has missed our ACK; wait once more for stragglers.
             self.timers.set(Timer::TimeWait, now + self.config.plain.msl * 2);

@@ -180,9 +180,7 @@ impl Endpoint {
         if self.agreed.sack && segment.payload.is_empty() {
             self.receive.add_sack_blocks(&mut segment.options);
         }
-        if segment.payload.is_empty() {
-            self.add_accecn_option(segment);
-        }
+        self.add_accecn_option(now, segment);
         self.receive.on_ack_sent(ack, &mut self.timers);
     }
 }

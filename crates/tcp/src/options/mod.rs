@@ -3,10 +3,10 @@
 mod layout;
 
 use units::Bytes;
-use wire::{AckRate, AckScheme, Flags, Options, Segment, Timestamps};
+use wire::{AccEcn, AckRate, AckScheme, Flags, Options, Segment, Timestamps};
 
 use crate::Config;
-use crate::ecn::{EcnFeedback, agreed_feedback};
+use crate::ecn::{AccEcnOption, EcnFeedback, agreed_feedback};
 use crate::timestamp::{OneWayDelay, Timestamp};
 pub(crate) use layout::DEFAULT_MSS;
 pub use layout::OptionLayout;
@@ -34,6 +34,8 @@ pub struct Agreed {
     pub dummies: bool,
     /// Whether we send such requests.
     pub requests_acks: bool,
+    /// Whether data leave room for the AccECN option.
+    pub accecn_room: bool,
 }
 
 /// RFC 7323 §2.3: a larger shift is taken for this one.
@@ -54,6 +56,7 @@ impl Agreed {
         ack_scheme: None,
         dummies: false,
         requests_acks: false,
+        accecn_room: false,
     };
 
     /// The options that hold if we offer those of `config` and the peer has sent `syn`.
@@ -66,24 +69,36 @@ impl Agreed {
         let offered = theirs.ack_rate.map(|rate| rate.scheme);
         let ack_scheme = config.ack_scheme().filter(|scheme| offered == Some(*scheme));
         let requests_acks = ack_scheme.is_some() && config.poll.build().scheme().is_some();
+        let ecn = agreed_feedback(config.plain.ecn, syn.flags);
+        let accecn_room = ecn == EcnFeedback::Accurate
+            && config.plain.accecn_option == AccEcnOption::Always
+            && theirs.accecn.is_some();
         Self {
             // RFC 6691 §2: the MSS counts no options, the sender makes room for them.
-            smss: mss.saturating_sub(options_len(timestamps, requests_acks)).max(Bytes(1)),
+            smss: mss.saturating_sub(options_len(timestamps, requests_acks, accecn_room)).max(Bytes(1)),
             send_shift: if scaled { theirs.window_scale.unwrap_or(0).min(GREATEST_SHIFT) } else { 0 },
             receive_shift: if scaled { shift_for(config.greatest_window) } else { 0 },
             timestamps,
             sack: config.plain.sack && theirs.sack_permitted,
-            ecn: agreed_feedback(config.plain.ecn, syn.flags),
+            ecn,
             polls: config.understands_polls() && syn.flags.contains(Flags::POLL),
             ack_scheme,
             dummies: config.knows_dummies() && syn.flags.contains(Flags::DUMMY),
             requests_acks,
+            accecn_room,
+        }
+    }
+
+    /// Data carry the AccECN option from now on.
+    pub(crate) fn make_room_for_accecn(&mut self) {
+        if !std::mem::replace(&mut self.accecn_room, true) {
+            self.smss = self.smss.saturating_sub(Bytes(AccEcn::LARGEST)).max(Bytes(1));
         }
     }
 
     /// The lesser of the segment sizes that both ends have announced, which counts options.
     pub(crate) fn clamped_mss(&self) -> Bytes {
-        self.smss + options_len(self.timestamps, self.requests_acks)
+        self.smss + options_len(self.timestamps, self.requests_acks, self.accecn_room)
     }
 
     /// The window that `segment` offers; not for a SYN, whose window is never scaled.
@@ -127,9 +142,10 @@ pub fn offer(config: &Config, syn: Option<&Options>, timestamps: Timestamps) -> 
 }
 
 /// Room in every segment for the options that data may carry.
-fn options_len(timestamps: bool, requests_acks: bool) -> Bytes {
+fn options_len(timestamps: bool, requests_acks: bool, accecn: bool) -> Bytes {
     let requests = if requests_acks { u64::from(AckRate::PADDED_LEN) } else { 0 };
-    Bytes(if timestamps { TIMESTAMPS_LEN } else { 0 } + requests)
+    let accecn = if accecn { AccEcn::LARGEST } else { 0 };
+    Bytes(if timestamps { TIMESTAMPS_LEN } else { 0 } + requests + accecn)
 }
 
 /// The least shift with which `window` fits into 16 bits.

@@ -220,6 +220,13 @@ impl ReceiveHalf {
         clock.zip(recent).is_some_and(|(clock, recent)| !clock.is_older_than(recent))
     }
 
+    /// Whether the peer's clock has advanced.
+    pub(crate) fn is_newer_clock(&self, theirs: Option<Timestamps>) -> bool {
+        let clock = theirs.map(|theirs| Timestamp(theirs.value));
+        let recent = self.ts_recent.map(|(recent, _)| recent);
+        clock.zip(recent).is_some_and(|(clock, recent)| recent.is_older_than(clock))
+    }
+
     /// The segment arrival test of RFC 9293 §3.4, table 6, except that a segment without data may stand at the right
     /// edge of the window, as in Linux. A peer that has filled the window sends its ACKs with that number. Where two
     /// ends have filled each other's windows and retransmit old data, to the letter of the RFC neither would ever read

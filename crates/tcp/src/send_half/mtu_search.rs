@@ -134,6 +134,11 @@ impl MtuSearch {
         (self.peer, self.path) = (peer.max(agreed), agreed);
     }
 
+    /// Options take `len` of each segment.
+    pub fn make_room(&mut self, len: Bytes) {
+        (self.peer, self.path) = (self.peer.saturating_sub(len), self.path.saturating_sub(len));
+    }
+
     /// The handshake answers our own SYN.
     pub const fn on_opened(&mut self) {
         self.opens = true;

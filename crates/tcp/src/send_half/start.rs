@@ -77,6 +77,12 @@ impl SendHalf {
         self.peer_window = PeerWindow::of_syn(window, segment.seq, segment.ack);
     }
 
+    /// Segments have another size than the SYN has told, before any has left.
+    pub(crate) fn take_segment_size(&mut self, agreed: &Agreed) {
+        self.mtu.make_room(self.smss.saturating_sub(agreed.smss));
+        self.smss = agreed.smss;
+    }
+
     /// Data may leave before our SYN is acknowledged: the peer's window is for them.
     pub(crate) fn open_before_ack(&mut self) {
         self.peer_window.begin_after_syn();

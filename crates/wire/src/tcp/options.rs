@@ -1,5 +1,6 @@
-//! TCP options as bytes. On a SYN their order is a choice ([`OptionLayout`]). Otherwise timestamps and SACK blocks each
-//! follow two NOPs, so that every option except the 16-bit ones is aligned to four bytes (RFC 7323 appendix A).
+//! TCP options as bytes. On a SYN their order is a choice ([`OptionLayout`]). Otherwise timestamps and SACK blocks
+//! each follow two NOPs, so that every option except the 16-bit ones is aligned to four bytes (RFC 7323 appendix A).
+//! An AccECN option, which has an odd length, may take the place of such NOPs.
 
 use units::{Seq, SeqRange};
 
@@ -9,6 +10,7 @@ use crate::{
 
 /// Appends `options`: exactly [`Options::wire_len`] bytes.
 pub(super) fn encode(options: &Options, out: &mut Vec<u8>) {
+    let start = out.len();
     if let Some(mss) = options.mss {
         out.extend_from_slice(&[MSS, 4]);
         out.extend_from_slice(&mss.to_be_bytes());
@@ -31,7 +33,7 @@ pub(super) fn encode(options: &Options, out: &mut Vec<u8>) {
         }
     }
     if let Some(accecn) = &options.accecn {
-        encode_accecn(accecn, out);
+        insert_accecn(accecn, options, start, out);
     }
     if let Some(rate) = &options.ack_rate {
         encode_ack_rate(*rate, out);
@@ -77,13 +79,24 @@ fn encode_tail(options: &Options, out: &mut Vec<u8>) {
     out.resize(start + (out.len() - start).next_multiple_of(4), padding);
 }
 
-/// NOPs before the option fill its last word.
-fn encode_accecn(accecn: &AccEcn, out: &mut Vec<u8>) {
+/// Puts the option where Linux has it (`tcp_options_write`): after the segment size and the timestamps, before all
+/// others. Its last bytes take the place of the NOPs of the option after it, if they fit there; else NOPs fill its
+/// last word.
+fn insert_accecn(accecn: &AccEcn, options: &Options, start: usize, out: &mut Vec<u8>) {
     let kind = if accecn.order() == AccEcnOrder::Ect0First { ACCECN0 } else { ACCECN1 };
-    let len = 2 + 3 * accecn.fields().len();
-    out.resize(out.len() + len.next_multiple_of(4) - len, NOP);
-    out.extend_from_slice(&[kind, len as u8]);
-    accecn.fields().iter().for_each(|field| out.extend_from_slice(field));
+    let mut option = vec![kind, 2 + 3 * accecn.fields().len() as u8];
+    accecn.fields().iter().for_each(|field| option.extend_from_slice(field));
+    let place = match options.layout {
+        OptionLayout::Linux => start + options.len_before_accecn() as usize,
+        _ => out.len(),
+    };
+    let in_their_place = option.len() % 4;
+    if options.nops_after_accecn() as usize >= in_their_place {
+        out.splice(place..place + in_their_place, option);
+    } else {
+        option.resize(option.len().next_multiple_of(4), NOP);
+        out.splice(place..place, option);
+    }
 }
 
 /// NOPs before the option fill its last word.
@@ -264,6 +277,31 @@ mod tests {
                 assert!(out.contains(&kind) && decode(&out) == (options, true), "{out:?}");
             }
         }
+    }
+
+    // Linux `tcp_options_fit_accecn` with `tcp_options_write`.
+    #[test]
+    fn an_accecn_option_takes_the_place_of_nops_where_it_fits_there() {
+        let permitted = Options { mss: Some(1460), sack_permitted: true, ..Options::default() };
+        let clock = Options { timestamps: Some(Timestamps { value: 1, echo: 0 }), ..permitted };
+        let scaled = Options { window_scale: Some(8), ..clock };
+        let clock_bytes = [4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0];
+        let mss = [2, 4, 0x05, 0xb4];
+        let cases: [(Options, u8, &[&[u8]]); 4] = [
+            (permitted, 3, &[&mss, &[174, 11, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1], &[1, 1, 4, 2]]),
+            (scaled, 3, &[&mss, &clock_bytes, &[174, 11, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1], &[1, 3, 3, 8]]),
+            (scaled, 1, &[&mss, &clock_bytes, &[174, 5, 0, 0, 1], &[3, 3, 8]]),
+            (permitted, 0, &[&mss, &[174, 2], &[4, 2]]),
+        ];
+        for (options, count, expected) in cases {
+            let accecn = Some(AccEcn::new(AccEcnOrder::Ect1First, 1, 0, 1, count));
+            assert_laid_out(&Options { accecn, ..options }, &expected.concat());
+        }
+        let mut sack = SackBlocks::default();
+        sack.push(SeqRange::new(Seq(1), 1));
+        let accecn = Some(AccEcn::new(AccEcnOrder::Ect1First, 1, 0, 1, 2));
+        let expected = [174, 8, 0, 0, 1, 0, 0, 0, 1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        assert_laid_out(&Options { accecn, sack, ..Options::default() }, &expected);
     }
 
     #[test]
