@@ -115,6 +115,9 @@ impl TestedHost {
                 segment: transmit.segment,
             });
         }
+        if connection.lacks_room {
+            connection.endpoint.grow_send_buffer();
+        }
         connection.on_settled(now);
         self.cache.learn(connection);
     }

@@ -22,7 +22,7 @@ impl ScriptRun {
         id: ConnectionId,
         wanted: Bytes,
     ) -> Bytes {
-        let mut taken = Bytes::ZERO;
+        let (mut taken, mut pushed) = (Bytes::ZERO, Bytes::ZERO);
         self.host.begin_send();
         while taken < wanted {
             let room = self.room_of_packet(socket, id);
@@ -31,8 +31,17 @@ impl ScriptRun {
             }
             let part = room.min(wanted - taken);
             self.hand_over(id, part, call);
-            self.settle_write(id, call);
             taken += part;
+            let endpoint = &mut self.host.connection(id).endpoint;
+            // `forced_push`: a packet that ends neither the call nor what there is room for carries PSH only where more
+            // than half a window was written since the last.
+            let is_forced = taken - pushed > endpoint.info().greatest_peer_window / 2;
+            if taken < wanted && !is_forced && !self.room_of_packet(socket, id).is_zero() {
+                self.host.connection(id).endpoint.expect_more();
+            } else {
+                pushed = taken;
+            }
+            self.settle_write(id, call);
         }
         self.host.end_send();
         taken

@@ -71,7 +71,7 @@ impl SocketOptions {
 
     /// Size of the send buffer, if a program sets it: twice the requested value (socket(7)).
     pub(super) fn send_buffer(&self) -> Option<Bytes> {
-        self.get("SO_SNDBUF").map(|bytes| Bytes(bytes.unsigned_abs()))
+        self.get("SO_SNDBUF").map(|bytes| Bytes(bytes.unsigned_abs()).max(LEAST_SEND_BUFFER))
     }
 
     /// Size of the receive buffer, likewise.
@@ -117,6 +117,9 @@ impl SocketOptions {
         }
     }
 }
+
+/// `SOCK_MIN_SNDBUF`: no setting makes a send buffer smaller.
+const LEAST_SEND_BUFFER: Bytes = Bytes(4608);
 
 /// A receive buffer of `size` bytes, which does not grow: where packets count with their memory, as many, and otherwise
 /// half of them (socket(7)).

@@ -178,6 +178,11 @@ impl Endpoint {
     /// that ends with these data carries no PSH.
     pub fn write_more(&mut self, payload: Payload) {
         self.send.write(payload);
+        self.expect_more();
+    }
+
+    /// The user is about to write more: the segment that ends with the data so far carries no PSH.
+    pub fn expect_more(&mut self) {
         self.send.expect_more();
     }
 
@@ -190,6 +195,12 @@ impl Endpoint {
     pub fn handle_path_mss(&mut self, now: Instant, mss: Bytes) {
         let options = self.agreed.clamped_mss() - self.agreed.smss;
         self.send.on_path(now, mss.saturating_sub(options).max(Bytes(1)));
+    }
+
+    /// The user waits for room in the send buffer: one that sizes itself may grow, unless the congestion window is
+    /// full.
+    pub fn grow_send_buffer(&mut self) {
+        self.send.grow_for_user();
     }
 
     /// Sets the number of retransmissions of a SYN before an open fails (`TCP_SYNCNT`).

@@ -15,7 +15,8 @@ pub struct Delivered {
     pub again: Option<Newest>,
     /// The lowest of the segments that were sent once.
     pub lowest_once: Option<SeqRange>,
-    /// The last segment that was taken into account, and whether it was sent more than once.
+    /// The last segment that was taken into account, and whether it was sent more than once. No SYN: Linux keeps that
+    /// of a listener elsewhere, and that of a client is alone.
     pub last: Option<(Newest, bool)>,
     /// End of the highest SACKed segment before the ACK.
     pub fack: Option<Seq>,
@@ -40,7 +41,9 @@ impl Delivered {
             return;
         }
         let this = Newest { sent: sent.last_sent, end: sent.range.end };
-        self.last = Some((this, sent.transmissions > 1));
+        if !sent.syn {
+            self.last = Some((this, sent.transmissions > 1));
+        }
         let newest = if sent.transmissions > 1 { &mut self.again } else { &mut self.once };
         *newest = Some(newest.map_or(this, |other| other.max(this)));
         if sent.transmissions == 1 {

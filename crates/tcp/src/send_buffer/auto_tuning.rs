@@ -2,8 +2,8 @@
 //! counted in the memory that their packets take.
 //!
 //! It grows where a user has filled it although the congestion window has room (`tcp_should_expand_sndbuf`), and never
-//! shrinks. Linux counts memory on both sides, data with their records; here the data that wait are counted without
-//! records, of which there is one for up to 64 KiB.
+//! shrinks. Memory counts on both sides (`sk_wmem_queued`): a packet of the program's writes is begun while there is
+//! some, and then filled.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,11 @@ impl SendBuffer for AutoTuning {
         self.size
     }
 
+    /// `sk_stream_memory_free`.
+    fn data(&self, packet: Bytes) -> Bytes {
+        packet * self.size.0.div_ceil((packet + PACKET_RECORD).0)
+    }
+
     /// `tcp_sndbuf_expand`.
     fn grow(&mut self, sender: &Sender) {
         let cwnd = sender.cwnd.whole(sender.smss);
@@ -70,6 +75,8 @@ const HEADERS: Bytes = Bytes(320);
 /// `struct skb_shared_info` and `struct sk_buff`, each rounded up to a cache line, on a machine of 64 bits.
 const SHARED_INFO: Bytes = Bytes(320);
 const RECORD: Bytes = Bytes(256);
+/// Memory of a packet besides its data: its record, and the block for headers (`tcp_stream_alloc_skb`).
+const PACKET_RECORD: Bytes = Bytes(1280);
 
 impl Parameters {
     fn check(&self) -> Result<(), ParameterError> {
@@ -121,6 +128,15 @@ mod tests {
         assert_eq!(after(Parameters::default(), 100), Bytes(870_400));
         assert_eq!(after(Parameters { windows: 3, ..Parameters::default() }, 100), Bytes(1_305_600));
         assert_eq!(after(Parameters::default(), 10_000), Bytes(4 << 20));
+    }
+
+    #[test]
+    fn packets_that_are_begun_are_filled_and_their_records_count() {
+        let buffer = AutoTuning { size: Bytes(50_000), parameters: Parameters::default() };
+        // Of 16000 bytes a third packet is begun at 34560 bytes of memory, and no fourth at 51840.
+        assert_eq!(buffer.data(Bytes(16_000)), Bytes(48_000));
+        assert_eq!(buffer.data(Bytes(15_000)), Bytes(60_000));
+        assert_eq!(buffer.data(Bytes(64_000)), Bytes(64_000));
     }
 
     #[test]

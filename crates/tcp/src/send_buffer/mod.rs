@@ -20,6 +20,11 @@ pub trait SendBuffer: std::fmt::Debug + Send {
     /// Limit of the data that are written and not acknowledged; [`Bytes::MAX`] where nothing limits it.
     fn size(&self) -> Bytes;
 
+    /// The most data in it, where a program's writes lie in packets of `packet` bytes.
+    fn data(&self, _packet: Bytes) -> Bytes {
+        self.size()
+    }
+
     /// The handshake is done, or the buffer is full although the congestion window has room: it may grow.
     fn grow(&mut self, _sender: &Sender) {}
 }

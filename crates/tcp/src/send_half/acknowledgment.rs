@@ -78,9 +78,10 @@ impl Acknowledgment {
         self.acked.fin
     }
 
-    /// Whether it acknowledges our SYN and no data: it ends the handshake and says nothing to algorithms.
+    /// Whether it acknowledges our SYN and no data, nor reports any beyond a gap: it ends the handshake and says
+    /// nothing to algorithms.
     pub(crate) fn ends_handshake_only(&self) -> bool {
-        self.acked.syn && self.acked.bytes.is_zero()
+        self.acked.syn && self.acked.bytes.is_zero() && self.newly_sacked.is_zero()
     }
 
     /// It echoes a congestion mark.

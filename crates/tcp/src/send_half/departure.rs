@@ -185,8 +185,8 @@ impl SendHalf {
 
     /// Of the unsent data, the part that the send buffer holds.
     #[inline]
-    fn sendable(&self) -> Bytes {
-        self.stream.sendable(self.board.outstanding(), self.smss)
+    pub(super) fn sendable(&self) -> Bytes {
+        self.stream.sendable(self.board.outstanding(), self.smss, self.greatest_peer_window())
     }
 
     /// Whether the send buffer alone holds data back.
@@ -206,6 +206,13 @@ impl SendHalf {
             self.on_application_limited();
         }
         grows
+    }
+
+    /// The user waits for room (Linux `tcp_new_space`).
+    pub(crate) fn grow_for_user(&mut self) {
+        if self.board.pipe() < self.window() {
+            self.grow_buffer();
+        }
     }
 
     /// Lets the send buffer grow; returns whether it has grown.

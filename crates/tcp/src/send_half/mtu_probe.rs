@@ -25,7 +25,7 @@ impl SendHalf {
             smss: self.smss,
             cwnd: self.congestion.cwnd(),
             pipe: self.board.pipe(),
-            unsent: self.stream.sendable(self.board.outstanding(), self.smss).min(self.record_left()),
+            unsent: self.sendable().min(self.record_left()),
             window: self.peer_window.size(),
             room: self.peer_room(),
             dupthresh: self.dup_threshold(),

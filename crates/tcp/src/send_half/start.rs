@@ -53,7 +53,7 @@ impl SendHalf {
 
     /// The unsent data leave with our SYN, up to `room` bytes (RFC 7413 §4.2.1); `None` if there are none.
     pub(crate) fn send_with_syn(&mut self, now: Instant, room: Bytes) -> Option<Payload> {
-        let len = self.stream.sendable(self.board.outstanding(), self.smss).min(room);
+        let len = self.sendable().min(room);
         if len.is_zero() {
             return None;
         }

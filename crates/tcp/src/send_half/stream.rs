@@ -154,15 +154,18 @@ impl SendStream {
         self.fin != Fin::Wanted && self.partial.waits(unacknowledged)
     }
 
-    /// Of the unsent data, the part that fits into the send buffer in addition to `outstanding`, in whole segments.
+    /// Of the unsent data, the part that fits into the send buffer in addition to `outstanding`, in whole segments. The
+    /// program's writes lie in packets of up to half of the `window` that the peer has offered.
     #[inline]
-    pub(super) fn sendable(&self, outstanding: Bytes, smss: Bytes) -> Bytes {
+    pub(super) fn sendable(&self, outstanding: Bytes, smss: Bytes, window: Bytes) -> Bytes {
         let unsent = self.queue.len();
-        if self.buffer_size == Bytes::MAX { unsent } else { self.fitting(unsent, outstanding, smss) }
+        if self.buffer_size == Bytes::MAX { unsent } else { self.fitting(unsent, outstanding, smss, window) }
     }
 
-    fn fitting(&self, unsent: Bytes, outstanding: Bytes, smss: Bytes) -> Bytes {
-        let room = self.buffer_size.saturating_sub(outstanding);
+    fn fitting(&self, unsent: Bytes, outstanding: Bytes, smss: Bytes, window: Bytes) -> Bytes {
+        // `tcp_xmit_size_goal`.
+        let packet = smss * LARGEST_PACKET.min(window / 2).whole(smss).max(1);
+        let room = self.buffer.data(packet).saturating_sub(outstanding);
         if unsent <= room {
             return unsent;
         }
@@ -223,6 +226,9 @@ impl SegmentLen {
 
 /// The socket buffer of a usual host: 64 KiB. A user whose unsent data fill it sends as fast as the path allows.
 pub const SOCKET_BUFFER: Bytes = Bytes(1 << 16);
+
+/// Data of the largest packet of a program's writes (`GSO_MAX_SIZE`).
+const LARGEST_PACKET: Bytes = Bytes(1 << 16);
 
 /// Unsent data below which [`crate::Event::Writable`] is reported; more than the window of any link that is a last hop.
 const LOW_WATER: Bytes = Bytes(1 << 18);
