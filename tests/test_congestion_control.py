@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lasthop
+from command import Lasthop
+from lasthop import congestion_control
 from lasthop.analysis import analyze_to_folder
-from lasthop.congestion_control import FEATURES, SIGNATURES, UNKNOWN, of_sender
+from lasthop.congestion_control import FARTHEST, FEATURES, SIGNATURES, UNKNOWN, of_sender
 
 SCENARIO = """
 name = "transfer"
@@ -81,3 +84,20 @@ def test_every_known_control_has_runs_over_every_path() -> None:
     assert len(controls) == 15
     assert len(paths) == 5
     assert {(row["control"], row["path"]) for row in rows} == {(one, path) for one in controls for path in paths}
+
+
+def test_most_learnt_runs_are_nearer_than_the_bound_to_a_run_over_another_path() -> None:
+    with SIGNATURES.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    paths = np.array([row["path"] for row in rows])
+    nearest = []
+    for row in rows:
+        _, distances = congestion_control._distances([float(row[name] or "nan") for name in FEATURES])
+        nearest.append(distances[paths != row["path"]].min())
+    assert np.mean(np.array(nearest) <= FARTHEST) == pytest.approx(0.95, abs=0.015)
+
+
+def test_no_guess_is_printed_as_certain(lasthop: Lasthop, tmp_path: Path) -> None:
+    ended = lasthop("analyze", captured(tmp_path, "linux-6")["server"])
+    assert "by the shape of the window: cubic, 1 of 1 connections (probability " in ended.out
+    assert "100 %" not in ended.out

@@ -32,6 +32,9 @@ fn analyze(bytes: &[u8]) {
         Ok::<(), Infallible>(())
     });
     assert_eq!(analysis::packets(open()).num_rows(), rows);
+    let opened: u64 = report.quic.iter().flat_map(|connection| connection.contents.opened).sum();
+    assert!(analysis::quic_packets(open()).num_rows() as u64 >= opened);
+    let _ = analysis::quic_segments(open(), &survey);
     let mut annotated = Vec::new();
     analysis::annotate(open(), &survey, &mut annotated, &Section::default())
         .expect("memory takes everything");

@@ -33,9 +33,11 @@ fn unpack(link_type: LinkType, mut rest: &[u8]) {
         let (frame, next) = after.split_at(len);
         before += len;
         if let Ok(packet) = unpacker.unpack(link_type, frame) {
-            assert!(packet.len() <= before + 40, "{} bytes out of {before}", packet.len());
-            assert!(matches!(packet.first().map(|byte| byte >> 4), Some(4 | 6)));
-            let _ = wire::parse(&packet);
+            let bytes = packet.bytes();
+            assert!(bytes.len() <= before + 40, "{} bytes out of {before}", bytes.len());
+            assert!(matches!(bytes.first().map(|byte| byte >> 4), Some(4 | 6)));
+            assert_eq!(packet.parse_headers(), wire::parse_headers(bytes));
+            let _ = wire::parse(bytes);
         }
         rest = next;
     }

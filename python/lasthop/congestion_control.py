@@ -28,8 +28,10 @@ SIGNATURES: Final = Path(__file__).parent / "congestion_signatures.csv"
 UNKNOWN: Final = "unknown"
 LEAST_PROBABILITY: Final = 0.5
 """Below this, no control is named."""
-FARTHEST: Final = 1.5
-"""Mean distance of the features above which a shape resembles no known one."""
+FARTHEST: Final = 0.85
+"""Mean distance of the features above which a shape resembles no known one: of the learnt runs over each path, 95 of
+100 are nearer to a run over another path (`benches/controls.py`). Beyond, one known control may be far more probable
+than the others and still be wrong, because the sender may run none of them."""
 WIDTH: Final = 0.04
 """Distance over which the density of a control's nearest run falls to 1/e. Chosen by leaving the learnt runs of one
 seed, and those of one path, out in turn: at 0.03 more shapes are named wrongly, at 0.06 more are unknown."""

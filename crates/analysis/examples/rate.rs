@@ -1,7 +1,6 @@
 //! Reads a capture as `lasthop analyze` does, and prints its rate: `rate FILE`.
 
 use std::fs::File;
-use std::io::BufReader;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,9 +16,7 @@ fn main() -> ExitCode {
     let reader = File::open(&path).map_err(|error| error.to_string());
     let opened = reader.and_then(|file| {
         let bytes = file.metadata().map_or(0, |about| about.len());
-        open(BufReader::with_capacity(1 << 18, file))
-            .map(|reader| (reader, bytes))
-            .map_err(|error| error.to_string())
+        open(file).map(|reader| (reader, bytes)).map_err(|error| error.to_string())
     });
     match opened {
         Ok((reader, bytes)) => {

@@ -51,8 +51,7 @@ impl Commenter {
     fn verdict<R: Read>(&mut self, frame: &Frame, frames: &mut Frames<R>) -> Option<String> {
         let point = frame.interface as usize;
         let packet = frame.packet?;
-        let bytes = frames.unpack(frame).ok()?;
-        let parsed = wire::parse_headers(&bytes).ok()?;
+        let parsed = frames.unpack(frame).ok()?.parse_headers().ok()?;
         let (flow, observed) = self.captures[point].handle_parsed(frame.at, packet, &parsed)?;
         words(&observed, self.known[point][flow].judgements.get(&packet))
     }

@@ -1,13 +1,12 @@
 //! The frames of a capture, or of a series of files, that are chosen to be read.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::Read;
 
 use ::quic::KeyLog;
 use units::{Duration, Instant, PacketId};
 use wire::capture::{Frame, Interface, ReadError, Reader};
-use wire::framing::{NotIp, Unpacker};
+use wire::framing::{NotIp, Unpacked, Unpacker};
 
 use crate::filter::Filter;
 
@@ -91,7 +90,7 @@ impl<R: Read> Frames<R> {
     ///
     /// # Errors
     /// Its other contents.
-    pub fn unpack<'a>(&mut self, frame: &'a Frame) -> Result<Cow<'a, [u8]>, NotIp> {
+    pub fn unpack<'a>(&mut self, frame: &'a Frame) -> Result<Unpacked<'a>, NotIp> {
         let point = frame.interface as usize;
         self.unpackers[point].unpack(self.points[point].link_type, &frame.data)
     }

@@ -25,8 +25,8 @@ fn decompressed(mut input: impl Read + Send + 'static) -> io::Result<Input> {
     let kind: [u8; 4] = start.as_slice().try_into().unwrap_or_default();
     let whole = Cursor::new(start).chain(input);
     Ok(match kind {
-        [0x1f, 0x8b, ..] => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole))),
-        ZSTANDARD => Box::new(BufReader::with_capacity(BUFFER, Zstandard::new(whole))),
+        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(whole)),
+        ZSTANDARD => Box::new(Zstandard::new(whole)),
         _ => Box::new(whole),
     })
 }

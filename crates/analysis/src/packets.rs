@@ -54,8 +54,8 @@ impl PacketReader {
     fn add<R: Read>(&mut self, frame: &Frame, frames: &mut Frames<R>) {
         let point = frame.interface as usize;
         self.captures.resize_with(self.captures.len().max(point + 1), Capture::new);
-        let (Some(packet), Ok(bytes)) = (frame.packet, frames.unpack(frame)) else { return };
-        let Ok(parsed) = wire::parse_headers(&bytes) else { return };
+        let (Some(packet), Ok(unpacked)) = (frame.packet, frames.unpack(frame)) else { return };
+        let Ok(parsed) = unpacked.parse_headers() else { return };
         let Some((flow, observed)) = self.captures[point].handle_parsed(frame.at, packet, &parsed) else {
             return;
         };

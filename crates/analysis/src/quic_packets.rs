@@ -12,6 +12,7 @@ use ::quic::{Fate, Frame, KeyLog, Origin, Packet, Space};
 use arrow_array::RecordBatch;
 use parquet::Columns;
 use units::{Duration, Instant};
+use wire::framing::Unpacked;
 use wire::{Parsed, Transport};
 
 use crate::frames::Frames;
@@ -28,22 +29,25 @@ pub fn quic_packets<R: Read>(mut frames: Frames<R>) -> RecordBatch {
     while let Some(frame) = frames.next() {
         let point = frame.interface as usize;
         reading.points.resize_with(reading.points.len().max(point + 1), Point::default);
-        let (Some(number), Ok(bytes)) = (frame.packet, frames.unpack(&frame)) else { continue };
-        let Ok(parsed) = wire::parse_headers(&bytes) else { continue };
+        let (Some(number), Ok(packet)) = (frame.packet, frames.unpack(&frame)) else { continue };
+        let Ok(parsed) = packet.parse_headers() else { continue };
         let origin = Origin { at: frame.at, frame: number.0 };
-        reading.points[point].add(origin, &parsed, &bytes, frames.key_log());
+        reading.points[point].add(origin, &parsed, &packet, frames.key_log());
     }
     let several = frames.points().len() > 1;
     let names: Vec<_> = frames.points().iter().map(|point| several.then_some(point.name.as_str())).collect();
     reading.finish(frames.began().unwrap_or(Instant::START), &names)
 }
 
-/// Source and destination of a datagram of UDP, and the bytes that it carries; `bytes` are the IP packet.
-pub(crate) fn datagram_of<'a>(parsed: &Parsed, bytes: &'a [u8]) -> Option<([SocketAddr; 2], &'a [u8])> {
+/// Source and destination of a datagram of UDP, and the bytes that it carries; `parsed` are the headers of `packet`.
+pub(crate) fn datagram_of<'a>(
+    parsed: &Parsed,
+    packet: &'a Unpacked<'_>,
+) -> Option<([SocketAddr; 2], &'a [u8])> {
     let Transport::Udp(datagram) = &parsed.transport else { return None };
     let source = SocketAddr::new(parsed.header.source(), datagram.source_port);
     let destination = SocketAddr::new(parsed.header.destination(), datagram.destination_port);
-    Some(([source, destination], wire::datagram_payload(bytes)?))
+    Some(([source, destination], packet.carried_by(datagram)))
 }
 
 #[derive(Default)]
@@ -79,8 +83,8 @@ struct Row {
 }
 
 impl Point {
-    fn add(&mut self, origin: Origin, parsed: &Parsed, bytes: &[u8], log: &KeyLog) {
-        let Some((ends, datagram)) = datagram_of(parsed, bytes) else { return };
+    fn add(&mut self, origin: Origin, parsed: &Parsed, packet: &Unpacked<'_>, log: &KeyLog) {
+        let Some((ends, datagram)) = datagram_of(parsed, packet) else { return };
         let Self { quic, rows, places } = self;
         let how = (parsed.missing > 0, log);
         quic.handle_datagram(origin, ends, datagram, how, &mut |step| {

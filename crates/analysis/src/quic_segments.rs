@@ -35,9 +35,9 @@ pub fn quic_segments<R: Read>(mut frames: Frames<R>, survey: &Survey) -> Option<
     while let Some(frame) = frames.next() {
         let point = frame.interface as usize;
         points.resize_with(points.len().max(point + 1), Point::default);
-        let (Some(number), Ok(bytes)) = (frame.packet, frames.unpack(&frame)) else { continue };
-        let Ok(parsed) = wire::parse_headers(&bytes) else { continue };
-        let Some((ends, datagram)) = datagram_of(&parsed, &bytes) else { continue };
+        let (Some(number), Ok(packet)) = (frame.packet, frames.unpack(&frame)) else { continue };
+        let Ok(parsed) = packet.parse_headers() else { continue };
+        let Some((ends, datagram)) = datagram_of(&parsed, &packet) else { continue };
         let origin = Origin { at: frame.at, frame: number.0 };
         let Point { quic, connections } = &mut points[point];
         let how = (parsed.missing > 0, frames.key_log());

@@ -71,8 +71,8 @@ impl SegmentReader {
         let point = frame.interface as usize;
         self.captures.resize_with(self.captures.len().max(point + 1), Capture::new);
         self.samples.resize_with(self.captures.len(), BTreeMap::new);
-        let (Some(packet), Ok(bytes)) = (frame.packet, frames.unpack(frame)) else { return };
-        let Ok(parsed) = wire::parse_headers(&bytes) else { return };
+        let (Some(packet), Ok(unpacked)) = (frame.packet, frames.unpack(frame)) else { return };
+        let Ok(parsed) = unpacked.parse_headers() else { return };
         let Some((flow, observed)) = self.captures[point].handle_parsed(frame.at, packet, &parsed) else {
             return;
         };

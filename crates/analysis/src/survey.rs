@@ -9,7 +9,7 @@ use trace::capture::Capture;
 use trace::flow::{Flow, Judgement, ObservedSegment, SegmentKind, Side};
 use units::{Duration, Instant, PacketId};
 use wire::capture::{Frame, Interface};
-use wire::framing::NotIp;
+use wire::framing::{NotIp, Unpacked};
 
 use crate::frames::Frames;
 use crate::incidents::Incidents;
@@ -177,14 +177,14 @@ impl Survey {
         let began = self.began();
         let seen = self.points.get_mut(frame.interface as usize)?;
         seen.frames += 1;
-        let bytes = match frames.unpack(frame) {
-            Ok(bytes) => bytes,
+        let packet = match frames.unpack(frame) {
+            Ok(packet) => packet,
             Err(what) => {
                 *seen.not_ip.entry(what).or_default() += 1;
                 return None;
             }
         };
-        seen.add(frame, &bytes, began, frames.key_log())
+        seen.add(frame, &packet, began, frames.key_log())
     }
 
     fn add_points(&mut self, interfaces: &[Interface]) {
@@ -202,14 +202,19 @@ impl Survey {
 }
 
 impl PointSurvey {
-    fn add(&mut self, frame: &Frame, bytes: &[u8], began: Instant, log: &KeyLog) -> Option<Seen<'_>> {
+    fn add(
+        &mut self,
+        frame: &Frame,
+        packet: &Unpacked<'_>,
+        began: Instant,
+        log: &KeyLog,
+    ) -> Option<Seen<'_>> {
         let number = frame.packet?;
-        let Ok(parsed) = wire::parse_headers(bytes) else {
-            // The capture counts packets that it cannot read.
-            drop(self.capture.handle_packet(frame.at, number, bytes));
+        let Ok(parsed) = packet.parse_headers() else {
+            self.capture.handle_unreadable();
             return None;
         };
-        if let Some((ends, datagram)) = datagram_of(&parsed, bytes) {
+        if let Some((ends, datagram)) = datagram_of(&parsed, packet) {
             let origin = Origin { at: frame.at, frame: number.0 };
             self.quic.handle_datagram(origin, ends, datagram, (parsed.missing > 0, log), &mut |_| {});
         }

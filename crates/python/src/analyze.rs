@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use analysis::{Filter, Frames, Input, Instruction, KeyLog, Program, Seen, Selection, Survey};
@@ -90,7 +90,7 @@ impl Chosen {
     }
 
     fn standard_input(&self) -> Result<Frames<Input>, Failure> {
-        let reader = analysis::open(BufReader::with_capacity(BUFFER, std::io::stdin()));
+        let reader = analysis::open(std::io::stdin());
         let reader = reader.map_err(|error| unreadable(Path::new("-"), error))?;
         Ok(Frames::new([reader], self.selection()?))
     }
@@ -156,7 +156,7 @@ fn write_annotated(chosen: &Chosen, survey: &Survey, path: &Path) -> Result<(), 
 
 fn open(path: &Path) -> Result<Reader<Input>, Failure> {
     let file = File::open(path).map_err(|error| FileError { file: path.to_owned(), error })?;
-    analysis::open(BufReader::with_capacity(BUFFER, file)).map_err(|error| unreadable(path, error))
+    analysis::open(file).map_err(|error| unreadable(path, error))
 }
 
 fn unreadable(path: &Path, error: ReadError) -> Failure {
@@ -165,5 +165,3 @@ fn unreadable(path: &Path, error: ReadError) -> Failure {
         other => Failure::Capture { file: path.to_owned(), error: other },
     }
 }
-
-const BUFFER: usize = 1 << 20;

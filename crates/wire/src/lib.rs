@@ -37,8 +37,8 @@ pub use error::ParseError;
 pub use fast_open::FastOpenCookie;
 pub use option_layout::OptionLayout;
 pub use packet::{
-    Oddity, Parsed, Transport, datagram_payload, emit_dccp_ipv4_behind, emit_ipv4, emit_ipv4_behind,
-    emit_ipv6, emit_udp_ipv4, emit_udp_ipv4_behind, emit_udp_ipv6, parse, parse_headers,
+    Oddity, Parsed, Transport, emit_dccp_ipv4_behind, emit_ipv4, emit_ipv4_behind, emit_ipv6, emit_udp_ipv4,
+    emit_udp_ipv4_behind, emit_udp_ipv6, parse, parse_headers,
 };
 pub use payload::{Data, Payload};
 pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, Timestamps};

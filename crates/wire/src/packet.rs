@@ -181,13 +181,12 @@ pub fn parse_headers(bytes: &[u8]) -> Result<Parsed, ParseError> {
     parse_to(bytes, Depth::Headers)
 }
 
-/// The bytes that the datagram of UDP in an IP packet carries, as far as they were captured; `None` for fragments and
-/// other packets.
-#[must_use]
-pub fn datagram_payload(bytes: &[u8]) -> Option<&[u8]> {
-    let ip::Decoded { header, payload, .. } = ip::decode(bytes).ok()?;
-    let is_datagram = header.protocol() == Protocol::UDP && header.fragment().is_none();
-    udp::split(is_datagram.then(|| &bytes[payload])?).ok().map(|(_, carried)| carried)
+/// The same for a packet whose IP header is decoded.
+pub(crate) fn parse_headers_after(
+    bytes: &[u8],
+    decoded: &ip::Decoded<ip::Header>,
+) -> Result<Parsed, ParseError> {
+    parse_after(bytes, decoded, Depth::Headers)
 }
 
 /// How much of a packet is read.
@@ -198,8 +197,12 @@ enum Depth {
 }
 
 fn parse_to(bytes: &[u8], depth: Depth) -> Result<Parsed, ParseError> {
-    let ip::Decoded { header, payload, mut missing, checksum_holds } = ip::decode(bytes)?;
-    let payload = &bytes[payload];
+    parse_after(bytes, &ip::decode(bytes)?, depth)
+}
+
+fn parse_after(bytes: &[u8], decoded: &ip::Decoded<ip::Header>, depth: Depth) -> Result<Parsed, ParseError> {
+    let &ip::Decoded { header, ref payload, mut missing, checksum_holds } = decoded;
+    let payload = &bytes[payload.clone()];
     let mut oddities = Vec::new();
     let mut note = |odd: bool, oddity| {
         if odd {

@@ -1,13 +1,17 @@
 //! Reading a file piece by piece, knowing at which byte one is, in its own byte order.
 
 use std::io::{ErrorKind, Read};
+use std::ops::Range;
 
 use crate::frame::ReadError;
 
-/// A file being read.
+/// A file being read, by pieces of a buffer.
 #[derive(Debug)]
 pub(crate) struct Source<R> {
     input: R,
+    buffer: Box<[u8]>,
+    /// What was read into the buffer and not taken.
+    unread: Range<usize>,
     at: u64,
 }
 
@@ -26,8 +30,8 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<R: Read> Source<R> {
-    pub(crate) const fn new(input: R) -> Self {
-        Self { input, at: 0 }
+    pub(crate) fn new(input: R) -> Self {
+        Self { input, buffer: vec![0; BUFFER].into(), unread: 0..0, at: 0 }
     }
 
     /// The byte that is read next.
@@ -37,20 +41,38 @@ impl<R: Read> Source<R> {
 
     /// Fills `buffer` as far as the file reaches. Returns the number of bytes.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
-        let begins = self.at;
-        let mut rest = buffer;
-        while !rest.is_empty() {
-            match self.input.read(rest) {
-                Ok(0) => break,
-                Ok(count) => {
-                    self.at += count as u64;
-                    rest = &mut rest[count..];
-                }
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let piece = self.take(buffer.len() - filled)?;
+            if piece.is_empty() {
+                break;
+            }
+            buffer[filled..filled + piece.len()].copy_from_slice(piece);
+            filled += piece.len();
+        }
+        Ok(filled)
+    }
+
+    /// At most `most` of the next bytes; none at the end of the file only.
+    fn take(&mut self, most: usize) -> Result<&[u8], ReadError> {
+        if self.unread.is_empty() {
+            self.unread = 0..self.read()?;
+        }
+        let start = self.unread.start;
+        let end = self.unread.end.min(start.saturating_add(most));
+        self.unread.start = end;
+        self.at += (end - start) as u64;
+        Ok(&self.buffer[start..end])
+    }
+
+    /// Reads what there is, at least a byte, into the buffer; the rest of a pipe may come much later.
+    fn read(&mut self) -> Result<usize, ReadError> {
+        loop {
+            match self.input.read(&mut self.buffer) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(ReadError::Io { at: self.at, error }),
+                result => return result.map_err(|error| ReadError::Io { at: self.at, error }),
             }
         }
-        Ok((self.at - begins) as usize)
     }
 
     /// The next `N` bytes, with which a `part` begins; `None` at the end of the file.
@@ -89,12 +111,12 @@ impl<R: Read> Source<R> {
         bytes.clear();
         let mut rest = len;
         while rest > 0 {
-            let (have, step) = (bytes.len(), rest.min(STEP));
-            bytes.resize(have + step as usize, 0);
-            if (self.fill(&mut bytes[have..])? as u64) < step {
+            let piece = self.take(usize::try_from(rest).unwrap_or(usize::MAX))?;
+            if piece.is_empty() {
                 return Err(ReadError::Torn { at: self.at, part, begins });
             }
-            rest -= step;
+            bytes.extend_from_slice(piece);
+            rest -= piece.len() as u64;
         }
         Ok(())
     }
@@ -128,5 +150,5 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Bytes that are allocated before they were read: all of a usual packet.
-const STEP: u64 = 1 << 16;
+/// Bytes that are read at once: few enough for the caches of a processor.
+const BUFFER: usize = 1 << 17;

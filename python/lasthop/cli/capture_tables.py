@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from lasthop.joining import Joined
 
 MOST_ROWS: Final = 60
+NEARLY_CERTAIN: Final = 0.99
+"""Above this probability of a guess, no number is printed: it would be rounded to certainty."""
 
 _COLUMNS: Final[dict[str, tuple[str, float]]] = {
     "acknowledged_bytes": ("bytes", 1),
@@ -116,7 +118,14 @@ def _print_controls(connections: Sequence[Mapping[str, Any]]) -> None:
     for name, count in Counter(one["name"] for one in known).most_common():
         least = min(one["probability"] for one in known if one["name"] == name)
         share = f"{count} of {len(controls)} connections"
-        print_line(f"congestion control by the shape of the window: {name}, {share} ({100 * least:.0f} % or more)")
+        print_line(f"congestion control by the shape of the window: {name}, {share} ({_probability(count, least)})")
+
+
+def _probability(count: int, least: float) -> str:
+    """Return the least probability of some guesses in words. None is certain."""
+    if least >= NEARLY_CERTAIN:
+        return f"probability over {100 * NEARLY_CERTAIN:.0f} %"
+    return f"probability {'at least ' if count > 1 else ''}{100 * least:.0f} %"
 
 
 def _print_quic(connections: Sequence[Mapping[str, Any]]) -> None:

@@ -9,7 +9,7 @@ mod read;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use units::{Bytes, Duration, Instant, PacketId};
 use wire::{ParseError, Parsed, Segment};
@@ -26,11 +26,14 @@ pub use read::{Point, read};
 pub struct Capture {
     flows: Vec<Flow>,
     /// The latest flow between two ends, the smaller end first.
-    latest: BTreeMap<[SocketAddr; 2], usize>,
+    latest: BTreeMap<[End; 2], usize>,
     milestones: Vec<Bytes>,
     other: u64,
     unreadable: u64,
 }
+
+/// An end as two numbers, which are compared faster than addresses: its port with the version of IP, and its address.
+type End = (u32, u128);
 
 impl Capture {
     /// Nothing seen yet.
@@ -56,7 +59,7 @@ impl Capture {
         packet: PacketId,
         bytes: &[u8],
     ) -> Result<Option<(usize, ObservedSegment)>, ParseError> {
-        let parsed = wire::parse(bytes).inspect_err(|_| self.unreadable += 1)?;
+        let parsed = wire::parse_headers(bytes).inspect_err(|_| self.handle_unreadable())?;
         Ok(self.handle_parsed(at, packet, &parsed))
     }
 
@@ -78,6 +81,11 @@ impl Capture {
         let identification = parsed.header.identification();
         let observed = flow.handle_segment(at, packet, sender, segment, parsed.missing, identification);
         Some((index, observed))
+    }
+
+    /// Counts a packet that passed and cannot be read.
+    pub const fn handle_unreadable(&mut self) {
+        self.unreadable += 1;
     }
 
     /// Reports that a packet that had passed was lost after the point, by `rule`. With these reports the flows' ledgers
@@ -138,7 +146,7 @@ impl Capture {
     }
 
     fn find(&mut self, bytes: &[u8]) -> Option<(&mut Flow, Parsed)> {
-        let parsed = wire::parse(bytes).ok()?;
+        let parsed = wire::parse_headers(bytes).ok()?;
         let (source, destination) = ends(&parsed, parsed.segment()?);
         let index = *self.latest.get(&in_order(source, destination))?;
         Some((&mut self.flows[index], parsed))
@@ -151,6 +159,16 @@ fn ends(parsed: &Parsed, segment: &Segment) -> (SocketAddr, SocketAddr) {
     (source, destination)
 }
 
-fn in_order(one: SocketAddr, other: SocketAddr) -> [SocketAddr; 2] {
+fn in_order(one: SocketAddr, other: SocketAddr) -> [End; 2] {
+    let [one, other] = [one, other].map(numbers);
     if one <= other { [one, other] } else { [other, one] }
 }
+
+fn numbers(end: SocketAddr) -> End {
+    match end.ip() {
+        IpAddr::V4(address) => (u32::from(end.port()), u128::from(address.to_bits())),
+        IpAddr::V6(address) => (VERSION_6 | u32::from(end.port()), address.to_bits()),
+    }
+}
+
+const VERSION_6: u32 = 1 << 16;

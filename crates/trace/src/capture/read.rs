@@ -34,8 +34,10 @@ pub fn read<R: Read>(reader: &mut Reader<R>) -> (Vec<Point>, Option<ReadError>) 
         let packet = frame.packet.unwrap_or(PacketId(place));
         place += 1;
         match unpackers[frame.interface as usize].unpack(point.interface.link_type, &frame.data) {
-            // The capture counts packets that it cannot read.
-            Ok(bytes) => drop(point.capture.handle_packet(frame.at, packet, &bytes)),
+            Ok(unpacked) => match unpacked.parse_headers() {
+                Ok(parsed) => drop(point.capture.handle_parsed(frame.at, packet, &parsed)),
+                Err(_) => point.capture.handle_unreadable(),
+            },
             Err(_) => point.capture.other += 1,
         }
     }

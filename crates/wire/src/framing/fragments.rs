@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-use crate::ip::{self, Protocol};
+use crate::ip::{self, Decoded, Protocol};
 
 /// The packets of which some fragments were seen. The oldest is given up when there are too many.
 #[derive(Clone, Debug, Default)]
@@ -31,13 +31,12 @@ struct Key {
 }
 
 impl Fragments {
-    /// Adds a fragment. Returns the packet that it completes: a header without options, and the payload up to the first
+    /// Adds a fragment, whose header is decoded. Returns the packet that it completes: a header without options, and the payload up to the first
     /// byte that was not captured.
-    pub(super) fn add(&mut self, packet: &[u8]) -> Option<Vec<u8>> {
-        let decoded = ip::decode(packet).ok()?;
+    pub(super) fn add(&mut self, packet: &[u8], decoded: &Decoded<ip::Header>) -> Option<Vec<u8>> {
         let part = decoded.header.fragment()?;
         let key = Key::of(&decoded.header, packet)?;
-        let bytes = packet.get(decoded.payload)?;
+        let bytes = packet.get(decoded.payload.clone())?;
         let place = self.open.iter().position(|packet| packet.key == key).unwrap_or_else(|| self.begin(key));
         let found = &mut self.open[place];
         let len = bytes.len() + decoded.missing as usize;

@@ -1,7 +1,7 @@
 //! From a frame to the innermost IP packet inside: link layers, tunnels, and packets in fragments.
 //!
 //! Read [`Unpacker`] first. `link_layer.rs` finds the outermost IP packet by the link type, `ether.rs` by EtherType,
-//! `tunnel.rs` the packet inside another one, and `fragments.rs` puts fragments together.
+//! `tunnel.rs` the packet inside another one, and `fragments.rs` puts fragments together. `unpacked.rs` has the result.
 
 mod ether;
 mod field;
@@ -10,17 +10,17 @@ mod link_layer;
 mod not_ip;
 mod ppp;
 mod tunnel;
+mod unpacked;
 mod wireless;
 
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-
 use crate::frame::LinkType;
 use fragments::Fragments;
 
 pub use not_ip::NotIp;
+pub use unpacked::Unpacked;
 
 /// Finds the innermost IP packets of the frames of one interface, in the order of the capture.
 #[derive(Clone, Debug, Default)]
@@ -34,17 +34,16 @@ impl Unpacker {
     ///
     /// # Errors
     /// Other contents of the frame: another protocol, or a fragment of a packet that is not complete.
-    pub fn unpack<'a>(&mut self, link_type: LinkType, frame: &'a [u8]) -> Result<Cow<'a, [u8]>, NotIp> {
-        let mut packet = Cow::Borrowed(link_layer::ip_packet(link_type, frame)?);
+    pub fn unpack<'a>(&mut self, link_type: LinkType, frame: &'a [u8]) -> Result<Unpacked<'a>, NotIp> {
+        let mut packet = Unpacked::new(link_layer::ip_packet(link_type, frame)?.into());
         for _ in 0..MOST_LAYERS {
-            if tunnel::is_fragment(&packet) {
-                packet = Cow::Owned(self.fragments.add(&packet).ok_or(NotIp::Fragment)?);
+            let Some(decoded) = packet.decoded() else { break };
+            if decoded.header.fragment().is_some() {
+                let whole = self.fragments.add(packet.bytes(), decoded).ok_or(NotIp::Fragment)?;
+                packet = Unpacked::new(whole.into());
             }
             let Some(inner) = tunnel::inner(&packet) else { break };
-            packet = match packet {
-                Cow::Borrowed(outer) => Cow::Borrowed(&outer[inner]),
-                Cow::Owned(outer) => Cow::Owned(outer[inner].to_vec()),
-            };
+            packet = inner;
         }
         Ok(packet)
     }

@@ -50,7 +50,7 @@ fn datagram(port: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 fn assert_found(link_type: LinkType, frame: &[u8]) {
-    let found = Unpacker::default().unpack(link_type, frame).map(Cow::into_owned);
+    let found = Unpacker::default().unpack(link_type, frame).map(|found| found.bytes().to_vec());
     assert_eq!(found, Ok(packet()), "link type {link_type:?}");
 }
 
@@ -145,7 +145,7 @@ fn a_packet_in_fragments_comes_with_the_last_of_them_in_any_order() {
     for early in [part(40, 80), part(80, 160), part(40, 80)] {
         assert_eq!(unpacker.unpack(LinkType::RAW, &early), Err(NotIp::Fragment));
     }
-    let found = unpacker.unpack(LinkType::RAW, &part(0, 40)).map(Cow::into_owned);
+    let found = unpacker.unpack(LinkType::RAW, &part(0, 40)).map(|found| found.bytes().to_vec());
     assert_eq!(found, Ok(whole.clone()));
 }
 
@@ -160,7 +160,10 @@ fn fragments_of_version_6_are_put_together() {
     };
     let mut unpacker = Unpacker::default();
     assert_eq!(unpacker.unpack(LinkType::RAW, &part(16, 30)), Err(NotIp::Fragment));
-    assert_eq!(unpacker.unpack(LinkType::RAW, &part(0, 16)).map(Cow::into_owned), Ok(whole.clone()));
+    assert_eq!(
+        unpacker.unpack(LinkType::RAW, &part(0, 16)).map(|found| found.bytes().to_vec()),
+        Ok(whole.clone())
+    );
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn fragments_that_a_snap_length_cut_give_a_packet_that_is_cut_off() {
     last[2..4].copy_from_slice(&len.to_be_bytes());
     let mut unpacker = Unpacker::default();
     assert_eq!(unpacker.unpack(LinkType::RAW, &first), Err(NotIp::Fragment));
-    let packet = unpacker.unpack(LinkType::RAW, &last).expect("all fragments were seen").into_owned();
+    let packet = unpacker.unpack(LinkType::RAW, &last).expect("all fragments were seen").bytes().to_vec();
     assert_eq!(crate::parse(&packet).expect("a segment").missing, 80);
 }
 
@@ -195,6 +198,36 @@ fn what_is_not_ip_is_named() {
 #[test]
 fn a_datagram_to_a_tunnels_port_with_something_else_inside_is_a_datagram() {
     let frame = ethernet(0x0800, &datagram(4789, b"not a tunnel"));
-    let found = Unpacker::default().unpack(LinkType::ETHERNET, &frame).expect("a datagram").into_owned();
+    let found = Unpacker::default().unpack(LinkType::ETHERNET, &frame).expect("a datagram").bytes().to_vec();
     assert_eq!(found, frame[14..]);
+}
+
+#[test]
+fn the_bytes_that_a_datagram_carries_are_found_by_the_header_that_was_decoded() {
+    let carried = |frame: &[u8]| {
+        let packet = Unpacker::default().unpack(LinkType::RAW, frame).expect("a packet");
+        match packet.parse_headers().expect("a datagram").transport {
+            crate::Transport::Udp(datagram) => packet.carried_by(&datagram).to_vec(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let four = datagram(443, b"contents");
+    assert_eq!(carried(&four), b"contents");
+    // Padding of the link layer, and a capture that was cut off.
+    assert_eq!(carried(&[&four[..], &[0; 9]].concat()), b"contents");
+    assert_eq!(carried(&four[..four.len() - 5]), b"con");
+    // After a header of destination options.
+    let six = ipv6(60, &[&[17, 0, 1, 4, 0, 0, 0, 0][..], &four[20..]].concat());
+    assert_eq!(carried(&six), b"contents");
+    // Inside a tunnel.
+    assert_eq!(carried(&ipv4(41, &six)), b"contents");
+}
+
+#[test]
+fn a_packet_whose_header_contradicts_itself_is_found_and_cannot_be_parsed() {
+    let mut fragment = packet();
+    (fragment[0], fragment[6]) = (0x44, 0x20);
+    let packet = Unpacker::default().unpack(LinkType::RAW, &fragment).expect("an IP packet");
+    assert_eq!(packet.bytes(), fragment);
+    assert!(packet.parse_headers().is_err());
 }

@@ -1,44 +1,21 @@
 //! IP packets inside of IP packets.
 
-use std::ops::Range;
+use crate::ip::Protocol;
 
-use crate::ip::{self, Protocol};
+use super::{NotIp, Unpacked, ether, ppp};
 
-use super::{NotIp, ether, ppp};
-
-/// Whether an IP packet is a fragment.
-pub(super) fn is_fragment(packet: &[u8]) -> bool {
-    match packet {
-        [first, _, _, _, _, _, flags, low, ..] if first >> 4 == 4 => flags & 0x3f != 0 || *low != 0,
-        [first, ..] if first >> 4 == 6 => {
-            ip::v6::decode(packet).is_ok_and(|decoded| decoded.header.fragment.is_some())
-        }
-        _ => false,
-    }
-}
-
-/// Where the IP packet inside `packet` lies, if it carries one.
-pub(super) fn inner(packet: &[u8]) -> Option<Range<usize>> {
-    if carries_tcp(packet) {
-        return None;
-    }
-    let decoded = ip::decode(packet).ok()?;
-    let payload = packet.get(decoded.payload)?;
+/// The IP packet inside `packet`, if it carries one.
+pub(super) fn inner<'a>(packet: &Unpacked<'a>) -> Option<Unpacked<'a>> {
+    let decoded = packet.decoded()?;
+    let payload = &packet.bytes()[decoded.payload.clone()];
     let inside = match decoded.header.protocol() {
         IPV4_INSIDE | IPV6_INSIDE => payload,
         GRE => generic(payload).ok()?,
         Protocol::UDP => in_datagram(payload)?,
         _ => return None,
     };
-    ip::decode(inside).ok()?;
-    let start = inside.as_ptr() as usize - packet.as_ptr() as usize;
-    Some(start..start + inside.len())
-}
-
-/// Most packets carry TCP at once, and are not looked into.
-fn carries_tcp(packet: &[u8]) -> bool {
-    let place = if packet.first().is_some_and(|byte| byte >> 4 == 4) { 9 } else { 6 };
-    packet.get(place) == Some(&Protocol::TCP.0)
+    let start = inside.as_ptr() as usize - packet.bytes().as_ptr() as usize;
+    packet.inside(start..start + inside.len())
 }
 
 /// Generic routing encapsulation (RFC 2784, RFC 2890), and that of PPTP (RFC 2637 §4.1).

@@ -29,6 +29,8 @@ pub(crate) struct Reader<R> {
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     ticks_per_sec: u128,
+    /// The length of a tick, if it is whole.
+    nanos_per_tick: Option<u128>,
     offset_s: i64,
 }
 
@@ -172,12 +174,14 @@ impl<R: Read> Reader<R> {
             link_type: LinkType(link_type),
             snap_len,
         };
-        let mut clock = Clock { ticks_per_sec: 1_000_000, offset_s: 0 };
+        let mut clock = Clock::new(1_000_000, 0);
         for (code, value) in options::read(fields) {
             match code {
                 code::IF_NAME => interface.name = options::text(value),
                 code::IF_DESCRIPTION => interface.description = options::text(value),
-                code::IF_TSRESOL if value.len() == 1 => clock.ticks_per_sec = ticks_per_sec(value[0]),
+                code::IF_TSRESOL if value.len() == 1 => {
+                    clock = Clock::new(ticks_per_sec(value[0]), clock.offset_s);
+                }
                 code::IF_TSOFFSET => {
                     clock.offset_s = options::number(value, self.endian).unwrap_or(0) as i64;
                 }
@@ -282,9 +286,20 @@ impl<R: Read> Reader<R> {
 }
 
 impl Clock {
+    fn new(ticks_per_sec: u128, offset_s: i64) -> Self {
+        let is_whole = NANOS_PER_SEC.is_multiple_of(ticks_per_sec);
+        let nanos_per_tick = is_whole.then(|| NANOS_PER_SEC / ticks_per_sec);
+        Self { ticks_per_sec, nanos_per_tick, offset_s }
+    }
+
     /// The time of a count of ticks, clamped to the range of `Instant`.
     fn instant(self, ticks: u64) -> Instant {
-        let nanos = (u128::from(ticks) * NANOS_PER_SEC / self.ticks_per_sec) as i128;
+        let ticks = u128::from(ticks);
+        // Divisions of 128 bits are slow.
+        let nanos = self.nanos_per_tick.map_or_else(
+            || ticks * NANOS_PER_SEC / self.ticks_per_sec,
+            |nanos_per_tick| ticks * nanos_per_tick,
+        ) as i128;
         let offset = i128::from(self.offset_s) * NANOS_PER_SEC as i128;
         Instant::from_nanos(u64::try_from((nanos + offset).max(0)).unwrap_or(u64::MAX))
     }
