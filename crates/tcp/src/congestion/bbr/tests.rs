@@ -138,6 +138,21 @@ fn a_loss_conserves_packets_for_a_round_and_the_window_comes_back() {
 }
 
 #[test]
+fn the_first_ack_after_recovery_brings_the_window_back() {
+    let (mut bbr, mut path) = started();
+    rounds(&mut bbr, &mut path, 20);
+    let sample = |phase| DeliverySample {
+        phase,
+        ..delivery(path.now, path.delivered, path.delivered + SMSS, SMSS * 60)
+    };
+    bbr.on_loss(&super::super::testing::loss(SMSS * 60));
+    bbr.on_delivery(&sample(LossPhase::FastRecovery), &[]);
+    assert_eq!(bbr.cwnd(), SMSS * 61);
+    bbr.on_delivery(&sample(LossPhase::Open), &[]);
+    assert!(bbr.cwnd() >= SMSS * 200, "{}", bbr.cwnd());
+}
+
+#[test]
 fn after_ten_seconds_without_a_shorter_round_trip_four_segments_are_left_for_a_while() {
     let (mut bbr, mut path) = started();
     rounds(&mut bbr, &mut path, 20);
