@@ -6,6 +6,7 @@ extern crate lasthop_link as link;
 mod compression;
 mod disciplines;
 mod errors;
+mod exchange;
 mod impairments;
 mod laws;
 mod queue;
