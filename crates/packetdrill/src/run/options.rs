@@ -49,6 +49,8 @@ const OPTIONS: &[(&str, OptionEffect)] = &[
     ("TCP_KEEPIDLE", Kept),
     ("TCP_KEEPINTVL", Kept),
     ("TCP_KEEPCNT", Kept),
+    ("TCP_KEEPINIT", Kept),
+    ("TCP_NOOPT", Kept),
     ("TCP_SYNCNT", Acts(ScriptRun::set_syn_retries)),
     ("TCP_RTO_MAX_MS", Kept),
     ("TCP_FASTOPEN", Kept),

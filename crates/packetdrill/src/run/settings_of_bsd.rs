@@ -3,7 +3,7 @@
 use registry::name_of;
 use serde_json::{Value, json};
 
-use super::settings::Meaning::{self, As, By, Nothing};
+use super::settings::Meaning::{self, As, By, Count, Nothing, Switch};
 use super::settings::{
     KernelSettings, set_default_congestion_control, set_ecn, set_parameter, set_sack, set_timer,
 };
@@ -20,14 +20,18 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("net.inet.tcp.rfc3465", As(&["1"])),
     ("net.inet.tcp.abc_l_var", As(&["2"])),
     ("net.inet.tcp.ecn.enable", By(set_ecn_of_bsd)),
-    ("net.inet.tcp.ecn.maxretries", Nothing),
+    ("net.inet.tcp.ecn.maxretries", By(set_ecn_retries)),
     ("net.inet.tcp.cc.algorithm", By(set_algorithm)),
     ("net.inet.tcp.functions_default", As(&["freebsd"])),
     ("net.inet.tcp.initcwnd_segments", By(set_initial_window)),
     ("net.inet.tcp.rexmit_initial", By(|settings, value| set_timer(settings, "initial", value, "ms"))),
     ("net.inet.tcp.rexmit_min", By(|settings, value| set_timer(settings, "min", value, "ms"))),
     ("net.inet.tcp.rexmit_slop", By(|settings, value| set_timer(settings, "slop", value, "ms"))),
-    ("net.inet.tcp.rexmit_drop_options", As(&["0"])),
+    ("net.inet.tcp.rexmit_drop_options", Switch("drops_syn_options")),
+    ("net.inet.tcp.keepinit", By(|settings, value| set_millis(settings, "open_timeout", value))),
+    ("net.inet.tcp.keepidle", By(|settings, value| set_millis(settings, "keep_alive_idle", value))),
+    ("net.inet.tcp.keepintvl", By(|settings, value| set_millis(settings, "keep_alive_interval", value))),
+    ("net.inet.tcp.keepcnt", Count("keep_alive_probes")),
     ("net.inet.tcp.delayed_ack", As(&["1"])),
     ("net.inet.tcp.delacktime", By(set_ack_delay)),
     ("net.inet.tcp.insecure_syn", As(&["0"])),
@@ -53,12 +57,30 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ),
     ("net.inet.tcp.hostcache.purgenow", Nothing),
     ("net.inet.tcp.hostcache.enable", Nothing),
-    ("net.inet.tcp.syncookies", Nothing),
-    ("net.inet.tcp.blackhole", Nothing),
-    ("net.inet.tcp.drop_synfin", Nothing),
-    ("net.inet.tcp.icmp_may_rst", Nothing),
-    ("net.inet.tcp.tso", Nothing),
-    ("net.inet.tcp.path_mtu_discovery", Nothing),
+    // A listener of ours remembers each SYN, and none is lost for want of memory.
+    (
+        "net.inet.tcp.syncookies",
+        By(|settings, value| settings.note_left_out("net.inet.tcp.syncookies", value)),
+    ),
+    // 0: a closed port answers.
+    (
+        "net.inet.tcp.blackhole",
+        By(|settings, value| note_unless(settings, "net.inet.tcp.blackhole", value, "0")),
+    ),
+    (
+        "net.inet.tcp.drop_synfin",
+        By(|settings, value| note_unless(settings, "net.inet.tcp.drop_synfin", value, "0")),
+    ),
+    (
+        "net.inet.tcp.icmp_may_rst",
+        By(|settings, value| note_unless(settings, "net.inet.tcp.icmp_may_rst", value, "1")),
+    ),
+    // Segments that leave together are joined as far as a script expects.
+    ("net.inet.tcp.tso", By(|settings, value| settings.note_left_out("net.inet.tcp.tso", value))),
+    (
+        "net.inet.tcp.path_mtu_discovery",
+        By(|settings, value| note_unless(settings, "net.inet.tcp.path_mtu_discovery", value, "1")),
+    ),
 ];
 
 /// Lays a setting over the profile; returns whether it is one of FreeBSD's.
@@ -101,6 +123,28 @@ fn set_ecn_of_bsd(settings: &mut KernelSettings, value: &str) {
             settings.offered_ecn = (value == "4").then_some(false);
         }
         _ => set_ecn(settings, value),
+    }
+}
+
+/// Retransmissions of a SYN that ask for ECN, too.
+fn set_ecn_retries(settings: &mut KernelSettings, value: &str) {
+    match value.parse::<u32>() {
+        Ok(retries) => settings.profile["ecn_syns"] = json!(retries.saturating_add(1)),
+        Err(_) => settings.leave_out("net.inet.tcp.ecn.maxretries", value),
+    }
+}
+
+fn set_millis(settings: &mut KernelSettings, key: &str, value: &str) {
+    match value.parse::<u32>() {
+        Ok(millis) => settings.profile[key] = json!(format!("{millis} ms")),
+        Err(_) => settings.leave_out("a time of net.inet.tcp", value),
+    }
+}
+
+/// Notes a setting that has no key, where it is not what the host does anyway.
+fn note_unless(settings: &mut KernelSettings, name: &str, value: &str, usual: &str) {
+    if value != usual {
+        settings.note_left_out(name, value);
     }
 }
 
@@ -159,8 +203,24 @@ mod tests {
     }
 
     #[test]
+    fn settings_of_syns_have_keys() {
+        let profile = after("net.inet.tcp.ecn.maxretries", "1").profile;
+        assert_eq!(profile["ecn_syns"], 2);
+        assert_eq!(after("net.inet.tcp.rexmit_drop_options", "1").profile["drops_syn_options"], true);
+        assert_eq!(after("net.inet.tcp.keepinit", "10000").profile["open_timeout"], "10000 ms");
+    }
+
+    #[test]
+    fn a_setting_that_changes_nothing_here_is_noted_unless_it_is_the_usual_one() {
+        assert_eq!(after("net.inet.tcp.blackhole", "0").notes, [""; 0]);
+        for name in ["blackhole", "drop_synfin", "syncookies"] {
+            assert_eq!(after(&format!("net.inet.tcp.{name}"), "1").notes.len(), 1, "{name}");
+        }
+    }
+
+    #[test]
     fn a_setting_without_a_key_is_refused() {
-        assert_eq!(after("net.inet.tcp.rexmit_drop_options", "1").refused.len(), 1);
+        assert_eq!(after("net.inet.tcp.insecure_rst", "1").refused.len(), 1);
         assert_eq!(after("net.inet.tcp.no_such_setting", "1").refused.len(), 1);
     }
 }

@@ -99,7 +99,17 @@ impl SocketOptions {
         if self.is_on("SO_KEEPALIVE") {
             profile["keep_alive"] = json!(true);
         }
-        for (option, key) in [("TCP_KEEPIDLE", "keep_alive_idle"), ("TCP_KEEPINTVL", "keep_alive_interval")] {
+        if self.is_on("TCP_NOOPT") {
+            for key in ["announces_mss", "window_scale", "timestamps", "sack"] {
+                profile[key] = json!(false);
+            }
+            profile["recovery"] = json!("new-reno");
+        }
+        for (option, key) in [
+            ("TCP_KEEPIDLE", "keep_alive_idle"),
+            ("TCP_KEEPINTVL", "keep_alive_interval"),
+            ("TCP_KEEPINIT", "open_timeout"),
+        ] {
             if let Some(seconds) = self.get(option) {
                 profile[key] = json!(format!("{seconds} s"));
             }

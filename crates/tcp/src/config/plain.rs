@@ -43,6 +43,12 @@ pub struct Plain {
     /// connections sends data with its SYN; "server", which gives cookies and answers such data before the handshake is
     /// done; `true`, both.
     pub fast_open: FastOpenSetting,
+    /// Whether a SYN announces the largest segment. A SYN without is answered by segments of 536 bytes (RFC 9293
+    /// §3.7.1).
+    pub announces_mss: bool,
+    /// Whether the third retransmission of a SYN and those after it carry no option but the segment size, for paths
+    /// that drop others (`net.inet.tcp.rexmit_drop_options` of FreeBSD).
+    pub drops_syn_options: bool,
     /// Whether to offer window scaling (RFC 7323 §2).
     pub window_scale: bool,
     /// Whether to offer timestamps (RFC 7323 §3).
@@ -74,6 +80,12 @@ pub struct Plain {
     /// data after a change; "always", every segment, as in Linux; "demand" or "never", as Linux with `tcp_ecn_option` 1
     /// or 0. With all but the first every change of the ECN field is acknowledged at once.
     pub accecn_option: AccEcnOption,
+    /// SYNs that offer ECN, the first included, before one goes without, as on paths that drop them (RFC 3168 §6.1.1.1,
+    /// RFC 9768 §3.1.4.1). Absent: all of them, with Accurate ECN 2.
+    pub ecn_syns: Option<u32>,
+    /// Whether a sender under RFC 3168 says with CWR on its next new data that a loss has reduced its window, too, as
+    /// §6.1.2 demands; after a mark it always does.
+    pub cwr_after_loss: bool,
     /// Whether segments leave evenly instead of in bursts, and how fast: windows per round trip (1 spreads a window
     /// over just one smoothed round trip), or a table of ratios for slow start and congestion avoidance, `{}` for those
     /// of Linux, or `{ rate_based = 1 }` for a rate alone, where the window limits only how many windows are in flight.
@@ -100,6 +112,9 @@ pub struct Plain {
     pub keep_alive_probes: u32,
     /// Retransmissions of a SYN before an open fails; 6 as in Linux (RFC 9293 §3.8.3: at least 3 min).
     pub syn_retries: u32,
+    /// Time after which an open fails, however many SYNs were sent: 75 s in FreeBSD (`net.inet.tcp.keepinit`). Absent:
+    /// `syn_retries` alone decides.
+    pub open_timeout: Option<Duration>,
     /// Retransmissions of other segments before the connection is given up; 15 as in Linux
     /// (R2 of RFC 9293 §3.8.3: at least 100 s).
     pub retries: u32,
@@ -172,6 +187,8 @@ impl Default for Plain {
             overrun: Bytes::ZERO,
             option_layout: OptionLayout::Linux,
             fast_open: FastOpenSetting::Off,
+            announces_mss: true,
+            drops_syn_options: false,
             window_scale: true,
             timestamps: false,
             timestamps_required: true,
@@ -184,6 +201,8 @@ impl Default for Plain {
             l4s: false,
             ecn_capable: EcnCapable::NewData,
             accecn_option: AccEcnOption::Acks,
+            ecn_syns: None,
+            cwr_after_loss: false,
             pacing: None,
             segmentation_offload: None,
             nagle: true,
@@ -194,6 +213,7 @@ impl Default for Plain {
             keep_alive_interval: Duration::from_secs(75),
             keep_alive_probes: 9,
             syn_retries: 6,
+            open_timeout: None,
             retries: 15,
             msl: Duration::from_secs(30),
         }

@@ -12,6 +12,8 @@ use crate::config::Plain;
 
 /// Values of the ACE field (RFC 9768 §3.2.2): three bits.
 const DIVACE: u32 = 8;
+/// Linux `ACK_COMP_THRESH`: four packets for an ACK, in 64ths.
+const RARE_ACKS: u32 = 4 << 6;
 
 /// The three flags on a SYN that asks for Accurate ECN (RFC 9768 §3.1.1).
 pub(super) const OFFER: Flags = Flags::ACE;
@@ -52,6 +54,8 @@ pub(crate) struct Accurate {
     s_e0b: u32,
     s_ceb: u32,
     s_e1b: u32,
+    /// Packets that an ACK delivers, smoothed, in 64ths (Linux `pkts_acked_ewma`).
+    packets_per_ack: u32,
     /// Marked bytes that ACKs without new data have reported; the next advancing ACK delivers them.
     carried: Bytes,
     /// Whether a first segment after the handshake is awaited, whose ACE field must not be 0.
@@ -102,6 +106,7 @@ impl Accurate {
             s_e0b: 1,
             s_ceb: 0,
             s_e1b: 1,
+            packets_per_ack: 0,
             carried: Bytes::ZERO,
             awaits_first: true,
         }
@@ -235,6 +240,7 @@ impl Accurate {
         if packets == 0 && bytes.is_zero() && !is_newer {
             return Bytes::ZERO;
         }
+        self.count_packets(packets);
         let marked_bytes = self.on_option(segment.options.accecn.as_ref());
         let marked_packets = self.on_ace(segment.flags, packets.max(1), marked_bytes, smss);
         self.s_cep = self.s_cep.wrapping_add(marked_packets);
@@ -242,6 +248,14 @@ impl Accurate {
         let marked = marked_bytes.map_or(by_packets, |bytes| Bytes(u64::from(bytes)));
         // Marks of an ACK that delivers nothing are those of ACKs that we sent, or of data that came twice.
         marked.min(bytes)
+    }
+
+    fn count_packets(&mut self, packets: u32) {
+        self.packets_per_ack = match (self.packets_per_ack, packets) {
+            (before, 0) => before,
+            (0, first) => first << 6,
+            (before, next) => (before * 63 + (next << 6)) >> 6,
+        };
     }
 
     /// Marked bytes since the last option.
@@ -262,7 +276,9 @@ impl Accurate {
             return least;
         }
         let most = packets - (packets.wrapping_sub(least) % DIVACE);
-        let Some(marked_bytes) = marked_bytes else { return most };
+        // Linux: where ACKs are usually so rare, a path or a receiver thins them out.
+        let thinned = self.option.acknowledges_changes() && self.packets_per_ack > RARE_ACKS;
+        let Some(marked_bytes) = marked_bytes else { return if thinned { least } else { most } };
         // A.2.2: fewer bytes than half of those in as many full packets.
         let wrapped = u64::from(marked_bytes) > smss.0 * u64::from(least)
             && u64::from(marked_bytes) * 2 >= smss.0 * u64::from(most);

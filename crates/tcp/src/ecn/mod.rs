@@ -46,13 +46,15 @@ impl EcnState {
         }
     }
 
-    /// Flags of our SYN that ask for `setting`; `syns` is the number of SYNs sent.
-    pub(crate) fn offer(setting: EcnSetting, syns: u32) -> Flags {
-        match setting {
+    /// Flags of our SYN; `syns` is the number of SYNs sent.
+    pub(crate) fn offer(plain: &Plain, syns: u32) -> Flags {
+        let accurate = plain.ecn == EcnSetting::Accurate;
+        let most = plain.ecn_syns.unwrap_or(if accurate { SYNS_WITH_OFFER } else { u32::MAX });
+        match plain.ecn {
+            // On a path that drops SYNs with these flags.
+            _ if syns > most => Flags::empty(),
             EcnSetting::Off => Flags::empty(),
             EcnSetting::Classic | EcnSetting::Dctcp => classic::OFFER,
-            // RFC 9768 §3.1.4.1: on a path that drops SYNs with these flags the third one goes without them.
-            EcnSetting::Accurate if syns > SYNS_WITH_OFFER => Flags::empty(),
             EcnSetting::Accurate => accurate::OFFER,
         }
     }

@@ -61,7 +61,9 @@ impl Endpoint {
             self.on_fin_acked(now);
         }
         if self.state != State::Closed && !ack.ends_handshake_only() {
+            let before = self.send.recovery_state();
             let outcome = self.send.judge(&ack, &self.agreed, &mut self.timers);
+            self.note_reduction(before);
             self.conclude_timeout(outcome);
         }
         if self.agreed.requests_acks {

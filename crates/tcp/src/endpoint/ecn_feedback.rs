@@ -6,6 +6,7 @@ use super::Endpoint;
 use crate::congestion::CongestionSignal;
 use crate::ecn::{self, EcnFeedback, EcnSetting, EcnState, Fault};
 use crate::receive_half::AckDue;
+use crate::recovery::RecoveryState;
 use crate::send_half::Acknowledgment;
 use crate::state::State;
 use crate::{Decision, Kind, Transmit};
@@ -17,7 +18,7 @@ impl Endpoint {
         if answers {
             return self.ecn.answer(self.agreed.ecn);
         }
-        EcnState::offer(self.config.plain.ecn, self.send.syns_sent())
+        EcnState::offer(&self.config.plain, self.send.syns_sent())
     }
 
     /// The peer's SYN or SYN-ACK has arrived, and the options are agreed.
@@ -111,6 +112,14 @@ impl Endpoint {
         }
         if echoed {
             ack.set_echoes_mark();
+        }
+    }
+
+    /// A loss has begun to be repaired since `before`, and has reduced the window (RFC 3168 §6.1.2).
+    pub(super) fn note_reduction(&mut self, before: RecoveryState) {
+        let begins = before == RecoveryState::Open && self.send.recovery_state() != RecoveryState::Open;
+        if begins && self.agreed.ecn == EcnFeedback::Classic && self.config.plain.cwr_after_loss {
+            self.ecn.on_reduced();
         }
     }
 

@@ -1,7 +1,7 @@
 //! The handshake: active, passive and simultaneous (RFC 9293 §3.5, §3.10.7.2 and §3.10.7.3).
 
 use units::{Instant, SeqRange};
-use wire::{Flags, Payload, Segment, Timestamps};
+use wire::{Flags, Options, Payload, Segment, Timestamps};
 
 use super::{CloseReason, Endpoint, Event};
 use crate::options::{Agreed, offer};
@@ -16,6 +16,7 @@ impl Endpoint {
     pub(super) fn poll_syn(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         if !self.send.has_sent_syn() {
             self.send.send_syn(now, &mut self.timers);
+            self.begin_open_timeout(now);
             *out = self.syn(now);
             self.add_fast_open(now, out);
             return Some(Kind::Syn);
@@ -42,10 +43,18 @@ impl Endpoint {
             self.receive.open(unscaled);
         } else {
             segment.options = offer(&self.config, None, clock);
+            if self.drops_syn_options() {
+                segment.options = keep_mss(&segment.options);
+            }
         }
         segment.window = unscaled;
         self.complete_ecn_of_syn(&mut segment, answers);
         segment
+    }
+
+    /// Whether our SYN carries no option but the segment size: it may be an option that the path drops.
+    fn drops_syn_options(&self) -> bool {
+        self.config.plain.drops_syn_options && self.send.syns_sent() > SYNS_WITH_OPTIONS
     }
 
     /// The options of the peer's SYN, as far as our answer depends on them.
@@ -114,7 +123,11 @@ impl Endpoint {
 
     /// Takes over sequence number, window and options of the peer's SYN.
     fn take_syn(&mut self, now: Instant, segment: &Segment) {
-        self.agreed = Agreed::new(&self.config, segment);
+        self.agreed = if self.state == State::SynSent && self.drops_syn_options() {
+            Agreed::new(&self.config, &Segment { options: keep_mss(&segment.options), ..segment.clone() })
+        } else {
+            Agreed::new(&self.config, segment)
+        };
         self.peer_scales = segment.options.window_scale.is_some();
         let theirs = segment.options.timestamps.filter(|_| self.agreed.timestamps);
         self.receive.start(segment.seq, theirs, self.agreed.smss, now);
@@ -162,6 +175,7 @@ impl Endpoint {
         if self.agreed.dummies {
             self.send.start_dummies(now);
         }
+        self.timers.clear(Timer::KeepAlive);
         self.restart_keep_alive(now);
         self.events.push_back(Event::Connected);
         self.send.note(now, Decision::Established, "", self.send.una(), 0);
@@ -193,3 +207,11 @@ impl Endpoint {
         self.send.note(now, Decision::Fallback, reason, self.send.una(), 0);
     }
 }
+
+/// The segment size among these options.
+fn keep_mss(options: &Options) -> Options {
+    Options { mss: options.mss, layout: options.layout, ..Options::default() }
+}
+
+/// SYNs with all options where later ones go without: the first and two retransmissions (FreeBSD `tcp_timer_rexmt`).
+const SYNS_WITH_OPTIONS: u32 = 3;

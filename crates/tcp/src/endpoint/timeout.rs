@@ -15,7 +15,9 @@ impl Endpoint {
         while let Some(timer) = self.timers.take_expired(now) {
             match timer {
                 Timer::Retransmission => {
+                    let before = self.send.recovery_state();
                     let outcome = self.send.on_retransmission_timer(now, &mut self.timers);
+                    self.note_reduction(before);
                     self.conclude_timeout(outcome);
                 }
                 Timer::Recovery => self.on_recovery_deadline(now),
@@ -54,7 +56,9 @@ impl Endpoint {
 
     fn on_recovery_deadline(&mut self, now: Instant) {
         if self.may_send_data() {
+            let before = self.send.recovery_state();
             let outcome = self.send.on_recovery_deadline(now, self.agreed.sack, &mut self.timers);
+            self.note_reduction(before);
             self.conclude_timeout(outcome);
         }
     }
@@ -69,6 +73,9 @@ impl Endpoint {
 
     /// RFC 9293 §3.8.4: a segment that the peer has seen before, which it must answer.
     fn on_keep_alive_timeout(&mut self, now: Instant) {
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            return self.give_up(CloseReason::TimedOut);
+        }
         if !matches!(self.state, State::Established | State::CloseWait) {
             return;
         }
@@ -80,6 +87,14 @@ impl Endpoint {
         let mut probe = self.segment(self.send.una() - 1, Flags::empty(), Payload::EMPTY);
         self.complete(now, &mut probe);
         self.outbox.push_back(Transmit { segment: probe, kind: Kind::KeepAlive });
+    }
+
+    /// The first SYN leaves: the time begins after which the open fails. Until it succeeds the keep-alive timer
+    /// measures it, as in BSD.
+    pub(super) fn begin_open_timeout(&mut self, now: Instant) {
+        if let Some(timeout) = self.config.plain.open_timeout {
+            self.timers.set(Timer::KeepAlive, now + timeout);
+        }
     }
 
     /// The connection was silent until now: the keep-alive timer starts over.

@@ -126,7 +126,7 @@ impl Agreed {
 pub fn offer(config: &Config, syn: Option<&Options>, timestamps: Timestamps) -> Options {
     let welcome = |theirs: fn(&Options) -> bool| syn.is_none_or(theirs);
     Options {
-        mss: Some(u16::try_from(config.plain.mss.0).unwrap_or(u16::MAX)),
+        mss: config.plain.announces_mss.then(|| u16::try_from(config.plain.mss.0).unwrap_or(u16::MAX)),
         window_scale: (config.plain.window_scale && welcome(|options| options.window_scale.is_some()))
             .then(|| shift_for(config.greatest_window)),
         sack_permitted: config.plain.sack && welcome(|options| options.sack_permitted),
