@@ -114,7 +114,7 @@ def test_of_many_idle_times_the_story_has_the_longest_and_their_number(tmp_path:
     assert [event.text[:15] for event in found.events if event.kind == "idle"] == [
         f"idle for {length}.00 s" for length in range(5, 10)
     ]
-    assert "idle 8 times for 44.00 s in all, the longest are below; 10.0.0.1:40000 sent next 8 times" in found.facts
+    assert "idle 8 times for 44.00 s in all, the longest are below; ended by 10.0.0.1:40000 8 times" in found.facts
 
 
 def test_the_packet_that_ends_an_idle_time_is_named(tmp_path: Path) -> None:

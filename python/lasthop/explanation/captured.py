@@ -79,8 +79,9 @@ def _idle_times(report: Report) -> Iterator[str]:
     idle = [found for found in report["incidents"] if found["kind"] == "idle"]
     if len(idle) > MANY_IDLE:
         ended = Counter(report["senders"][found["side"]]["host"] for found in idle)
-        who = listed([f"{host} sent next {count(times, 'time')}" for host, times in ended.most_common()])
-        yield f"idle {len(idle)} times for {lasting(sum(map(_length, idle)))} in all, the longest are below; {who}"
+        who = listed([f"{host} {_times(number)}" for host, number in ended.most_common()])
+        together = lasting(sum(map(_length, idle)))
+        yield f"idle {len(idle)} times for {together} in all, the longest are below; ended by {who}"
 
 
 def _end(report: Report) -> str:
@@ -156,8 +157,12 @@ def limits(report: Report) -> list[TimeShare]:
     return sorted(found, key=lambda share: -share.seconds)
 
 
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
 def _again(what: str, host: str, found: Mapping[str, Any]) -> str:
-    times = "once" if found["packets"] == 1 else f"{found['packets']} times"
+    times = _times(found["packets"])
     until = f", the last time after {lasting(found['to_s'] - found['from_s'])}" if found["packets"] > 1 else ""
     return f"{host} sent its {what} again {times}{until} (frame {found['frame']}): it or its answer was lost"
 
