@@ -34,6 +34,9 @@ PLACES: Final = {
 QUEUE: Final = 0.02
 """Least growth of the round trip under load, in seconds, that is said."""
 
+SHORTEST: Final = 0.0005
+"""Shortest time at a limit, in seconds, that is said: less is shown as 0."""
+
 MANY_IDLE: Final = 5
 """Largest number of idle times that a story has; of more it has the longest, and their number."""
 
@@ -152,7 +155,9 @@ def limits(report: Report) -> list[TimeShare]:
     sender = report["senders"][report["bulk_sender"]]
     shares, confidence = sender["time_shares"], sender["time_share_confidence"]
     found = [
-        TimeShare(kind, seconds, LIMITS[kind], confidence[kind]) for kind, seconds in shares.items() if seconds > 0
+        TimeShare(kind, seconds, LIMITS[kind], confidence[kind])
+        for kind, seconds in shares.items()
+        if seconds >= SHORTEST
     ]
     return sorted(found, key=lambda share: -share.seconds)
 
