@@ -14,6 +14,7 @@ from command import Lasthop
 from framed import ACK, FIN, SYN
 from lasthop.analysis import analyze_to_folder
 from lasthop.errors import InputError
+from lasthop.explanation.words import bit_rate
 from lasthop.plots import draw
 from lasthop.plots.delivery import round_trips
 from lasthop.plots.flow import FlowTables
@@ -101,6 +102,58 @@ def test_idle_times_are_those_with_nothing_in_flight(tmp_path: Path) -> None:
     found = incident(report_of(tmp_path, packets), "idle")
     assert (found["from_s"], found["to_s"], found["side"]) == (0.16, 5.16, 0)
     assert any("idle for 5.00 s" in text for text in events_of(tmp_path, packets))
+
+
+def test_of_many_idle_times_the_story_has_the_longest_and_their_number(tmp_path: Path) -> None:
+    packets, time, first = opening(), 0.1, 1
+    for length in range(2, 10):
+        packets += [data(time, first), ack(time + 0.06, first + 1000)]
+        time, first = time + 0.06 + length, first + 1000
+    packets += [data(time, first), ack(time + 0.06, first + 1000)]
+    (found,) = lasthop.explain(analyze_to_folder(written(tmp_path, packets), tmp_path / "r"))
+    assert [event.text[:15] for event in found.events if event.kind == "idle"] == [
+        f"idle for {length}.00 s" for length in range(5, 10)
+    ]
+    assert "idle 8 times for 44.00 s in all, the longest are below; ended by 10.0.0.1:40000 8 times" in found.facts
+
+
+def test_the_packet_that_ends_an_idle_time_is_named(tmp_path: Path) -> None:
+    fin = (3.2, True, framed.tcp(True, 1100, 500, FIN | ACK, b"", ENDS))
+    packets = [*opening(), data(0.1, 1), ack(0.16, 1001), fin]
+    assert incident(report_of(tmp_path, packets), "idle")["segment"] == "fin"
+    assert any("10.0.0.1:40000 sent its FIN next (frame 6)" in text for text in events_of(tmp_path, packets))
+
+
+def test_a_story_says_how_the_connection_ended(tmp_path: Path) -> None:
+    def end_of(packets: Sequence[Packet], name: str) -> str:
+        (found,) = lasthop.explain(analyze_to_folder(written(tmp_path, packets), tmp_path / name))
+        return found.facts[-1]
+
+    begun = [*opening(), data(0.1, 1), ack(0.16, 1001)]
+    fins = [
+        (0.2, True, framed.tcp(True, 1100, 500, FIN | ACK, b"", ENDS)),
+        (0.26, False, framed.tcp(False, 500, 1101, FIN | ACK, b"", ENDS)),
+        (0.261, True, framed.tcp(True, 1101, 501, ACK, b"", ENDS)),
+    ]
+    reset = (0.5, False, framed.tcp(False, 500, 1100, RST | ACK, b"", ENDS))
+    assert end_of(begun, "open") == "not closed within the capture"
+    assert end_of([*begun, *fins], "closed") == "closed by both sides"
+    assert end_of([*begun, reset], "reset") == "ended by a reset"
+
+
+def test_a_timeout_is_a_guess_in_a_capture_at_the_receiver(tmp_path: Path) -> None:
+    handshake = [
+        (0.0, True, framed.tcp(True, 99, 0, SYN, b"", ENDS)),
+        (0.0001, False, framed.tcp(False, 499, 100, SYN | ACK, b"", ENDS)),
+        (0.0601, True, framed.tcp(True, 100, 500, ACK, b"", ENDS)),
+    ]
+    packets = [*handshake, data(0.1, 1), ack(0.1001, 1001), data(0.2, 2001), ack(0.2001, 1001), data(1.5, 1001)]
+    assert any(text.startswith("probably a timeout of segment") for text in events_of(tmp_path, packets))
+
+
+@pytest.mark.parametrize(("per_second", "words"), [(123.4, "123 bit/s"), (7890.0, "7.89 kbit/s"), (2.5e7, "25 Mbit/s")])
+def test_rates_have_the_unit_of_their_size(per_second: float, words: str) -> None:
+    assert bit_rate(per_second) == words
 
 
 def test_acknowledged_data_that_the_capture_lacks_are_counted(tmp_path: Path) -> None:

@@ -70,6 +70,17 @@ def test_a_short_connection_shows_nothing() -> None:
     assert of_sender(None, "sender").control == UNKNOWN
 
 
+def test_a_window_that_met_neither_a_loss_nor_a_queue_shows_nothing() -> None:
+    steady = {"variation": 0.0, "flat": 1.0, "dips": 0.0, "cycle": 0.0, "delay": 1.0, "longest_delay": 1.0, "fill": 0.0}
+    changes = dict.fromkeys(("at_long_delay", "usual_at_long_delay"))
+    steps = {"falls": 0.0, "fall_depth": 0.0, "deep_falls": 0.0, "at_short_delay": 0.0, "usual_at_short_delay": 0.0}
+    shape = {"rounds": 30, "reductions": 0, "receiver_limited": 0.0, "growth": None}
+    still = {**shape, "steady": steady, "steps": {**steps, **changes}}
+    queued = {**still, "steady": {**steady, "longest_delay": 1.1}}
+    assert of_sender(still, "sender").control == UNKNOWN
+    assert of_sender(queued, "sender").control == "vegas"
+
+
 def test_explain_states_the_control(tmp_path: Path) -> None:
     capture = captured(tmp_path, "linux-6-bbr")["server"]
     (found,) = lasthop.explain(analyze_to_folder(capture, tmp_path / "r"))

@@ -16,6 +16,7 @@ import pytest
 import lasthop as api
 from command import Lasthop
 from lasthop.analysis import analyze_to_folder
+from lasthop.errors import InputError
 from lasthop.exchange import read_log, trace_of_log
 
 RECORD = "record.tables=['segments','tcp','packets','queue']"
@@ -198,6 +199,14 @@ def test_qlog_of_tcp_of_a_capture_has_its_date_and_verdicts(tmp_path: Path) -> N
     again = [event["data"]["retransmission"] for event in trace["events"] if "retransmission" in event["data"]]
     assert again
     assert all({"cause", "confidence", "why"} <= one.keys() for one in again)
+
+
+def test_a_capture_is_refused_as_mahimahis_log_with_the_formats_that_it_has(tmp_path: Path) -> None:
+    capture = Path(__file__).parents[1] / "crates/trace/tests/kernels/outage-sack.pcap"
+    with pytest.raises(InputError) as refused:
+        api.export(analyze_to_folder(capture, tmp_path / "analysed"), "mahimahi", tmp_path / "out")
+    assert "the format 'mahimahi' needs the table 'packets'" in str(refused.value)
+    assert "a capture has no 'packets'; choose one of csv, xpl, flent, qlog, qlog-tcp" in str(refused.value)
 
 
 def test_mahimahis_log_has_every_packet_and_is_read_back(run: api.Run, tmp_path: Path) -> None:

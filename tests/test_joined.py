@@ -228,6 +228,20 @@ def test_joined_captures_become_a_result_that_every_command_reads(lasthop: Lasth
     assert lasthop("compare", "both", "both").status == 0
 
 
+def test_captures_of_one_end_are_not_joined(lasthop: Lasthop, tmp_path: Path) -> None:
+    from lasthop import run
+
+    server, _ = captures(run(parse_scenario(scenario(5))), tmp_path)
+    again = tmp_path / "again.pcapng"
+    again.write_bytes(server.read_bytes())
+    shown = lasthop("analyze", server, again)
+    assert "Both ends joined" not in shown.out
+    assert "captured at the same end each time, and are not joined: 1" in shown.err
+    ended = lasthop("analyze", server, again, "--out", "both")
+    assert ended.status == 2
+    assert "taken at the same end of each connection that they have in common (1)" in ended.err
+
+
 def test_captures_of_other_connections_are_no_result(lasthop: Lasthop, tmp_path: Path) -> None:
     from lasthop import run
 

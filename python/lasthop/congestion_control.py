@@ -32,6 +32,9 @@ FARTHEST: Final = 0.85
 """Mean distance of the features above which a shape resembles no known one: of the learnt runs over each path, 95 of
 100 are nearer to a run over another path (`benches/controls.py`). Beyond, one known control may be far more probable
 than the others and still be wrong, because the sender may run none of them."""
+NO_QUEUE: Final = 1.01
+"""Longest round trip, as a multiple of the shortest, with which no packet waited in a queue. No learnt run without a
+loss stays below."""
 WIDTH: Final = 0.04
 """Distance over which the density of a control's nearest run falls to 1/e. Chosen by leaving the learnt runs of one
 seed, and those of one path, out in turn: at 0.03 more shapes are named wrongly, at 0.06 more are unknown."""
@@ -113,6 +116,8 @@ def guess(shape: Mapping[str, Any]) -> Guess:
     """Name the congestion control with this shape."""
     if shape["receiver_limited"] > 0.5:
         return Guess(UNKNOWN, 0.0, "the peer's window was full most of the time")
+    if shape["reductions"] == 0 and shape["steady"]["longest_delay"] < NO_QUEUE:
+        return Guess(UNKNOWN, 0.0, "its window met neither a loss nor a queue: something else limited it")
     names, distances = _distances(features(shape))
     if distances.min() > FARTHEST:
         return Guess(UNKNOWN, 0.0, "its window resembles no known one")

@@ -1,7 +1,19 @@
 // The stretch of time that all panels show together, and how they show it.
 
+import type { Numbers } from "./model.ts";
+
 /** A time, or a length of time, in seconds of the run. */
 type Seconds = number;
+
+/** The times of a flow's first and last packets, with some room on both sides. */
+export function spanOf(flow: { sent: { time: Numbers }; acks: { time: Numbers } }): [Seconds, Seconds] {
+  const times = [flow.sent.time, flow.acks.time].filter((time) => time.length > 0);
+  const first = Math.min(...times.map((time) => time[0]));
+  const last = Math.max(...times.map((time) => time[time.length - 1]));
+  if (times.length === 0) return [0, 0];
+  const room = 0.02 * (last - first);
+  return [first - room, last + room];
+}
 
 export class TimeRange {
   from: Seconds;

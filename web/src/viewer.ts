@@ -10,7 +10,7 @@ import { element, type Painter, Panel } from "./panel.ts";
 import { Player } from "./player.ts";
 import { Compared } from "./compared.ts";
 import { Ladder } from "./ladder.ts";
-import { TimeRange } from "./range.ts";
+import { spanOf, TimeRange } from "./range.ts";
 import { storiesOf } from "./story.ts";
 import { comparison, summaryTables } from "./summary.ts";
 import { Throughput } from "./throughput.ts";
@@ -120,7 +120,9 @@ export class Viewer {
     range.watch(() => this.panels.forEach((one) => one.update()));
     range.watchMoment(() => this.panels.forEach((one) => one.showMoment()));
     this.resize();
-    range.reset();
+    // Of many connections in a capture one lasts a moment only: all times are a double click away.
+    if (run.capture && run.flows.length > 1) range.jump(...spanOf(flow));
+    else range.reset();
     document.body.dataset.segments = String(flow.sent.time.length);
   }
 

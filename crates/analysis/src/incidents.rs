@@ -6,6 +6,8 @@ use trace::flow::{Flow, ObservedSegment, SegmentKind, Side};
 use units::{Duration, Instant, PacketId};
 use wire::{Flags, Segment};
 
+use crate::segment_kind::kind_id;
+
 /// An incident of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Incident {
@@ -20,6 +22,8 @@ pub struct Incident {
     pub to_s: f64,
     /// The number of its first frame.
     pub frame: u64,
+    /// The kind of the packet in that frame, as in tables: of an idle time, that of the packet which ended it.
+    pub segment: &'static str,
     /// Number of packets.
     pub packets: u64,
     /// Bytes that are not in the capture.
@@ -47,6 +51,7 @@ struct Spell {
     from: Instant,
     to: Instant,
     frame: PacketId,
+    segment: &'static str,
     packets: u64,
     bytes: u64,
 }
@@ -62,7 +67,9 @@ impl Incidents {
         observed: &ObservedSegment,
     ) {
         let side = observed.sender;
-        let now = |kind| Spell { kind, side, from: at, to: at, frame, packets: 1, bytes: 0 };
+        let segment_kind = kind_id(observed.kind);
+        let now =
+            |kind| Spell { kind, side, from: at, to: at, frame, segment: segment_kind, packets: 1, bytes: 0 };
         if let Some(last) =
             self.last.filter(|last| self.was_quiet && at.saturating_since(*last) >= LEAST_IDLE)
         {
@@ -147,6 +154,7 @@ impl Spell {
             from_s: seconds(self.from),
             to_s: seconds(self.to),
             frame: self.frame.0,
+            segment: self.segment,
             packets: self.packets,
             bytes: self.bytes,
         }

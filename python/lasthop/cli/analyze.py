@@ -148,6 +148,15 @@ def command(
     if joined:
         print_line()
         print_joined(joined)
+    _remark_same_ends(found)
+
+
+def _remark_same_ends(found: Sequence[Analysis]) -> None:
+    if len(found) > 1:
+        from lasthop.joining import connections_at_one_end
+
+        if count := connections_at_one_end(found):
+            remark(f"connections that were captured at the same end each time, and are not joined: {count}")
 
 
 def _sources(captures: tuple[Path, ...], interface: str | None) -> tuple[Path, ...]:

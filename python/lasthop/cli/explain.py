@@ -71,17 +71,20 @@ def _print(path: str, explained: Explanation, most: int) -> None:
 def _print_causes(explained: Explanation) -> None:
     if explained.causes:
         print_line()
+        # One capture alone does not show what befell a copy.
+        traced = any(cause.origin for cause in explained.causes)
         rows: list[Sequence[object]] = [
             [
                 cause.copies,
                 cause.trigger.replace("_", " "),
                 _needed(cause.needed),
                 cause.why.replace("_", " "),
-                cause.origin,
+                *([cause.origin] if traced else []),
             ]
             for cause in explained.causes
         ]
-        print_table("Retransmissions, by cause", ["copies", "sent on", "needed", "why", "fate of earlier copies"], rows)
+        headings = ["copies", "sent on", "needed", "why", *(["fate of earlier copies"] if traced else [])]
+        print_table("Retransmissions, by cause", headings, rows)
 
 
 def _needed(needed: bool | None) -> str:

@@ -40,7 +40,8 @@ def export(run: Run | RunResult | str | PathLike[str], format: str, folder: str 
     if isinstance(run, str | PathLike):
         run = open_run(run)
     chosen = _format_of(format)
-    check_tables(run, chosen.id, chosen.needs)
+    fit = [other.id for other in FORMATS if set(other.needs) <= set(run.table_names)]
+    check_tables(run, chosen.id, chosen.needs, what="format", others=f"choose one of {', '.join(fit)}")
     target = Path(folder)
     written = []
     with naming(target):

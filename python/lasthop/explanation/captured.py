@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from lasthop.congestion_control import UNKNOWN
 from lasthop.explanation.event import Event
 from lasthop.explanation.time_share import TimeShare
-from lasthop.explanation.words import count, grouped, lasting, listed
+from lasthop.explanation.words import bit_rate, count, grouped, lasting, listed
 
 Report = Mapping[str, Any]
 
@@ -33,6 +34,12 @@ PLACES: Final = {
 QUEUE: Final = 0.02
 """Least growth of the round trip under load, in seconds, that is said."""
 
+SHORTEST: Final = 0.0005
+"""Shortest time at a limit, in seconds, that is said: less is shown as 0."""
+
+MANY_IDLE: Final = 5
+"""Largest number of idle times that a story has; of more it has the longest, and their number."""
+
 
 def reports_of(source: object) -> dict[str, Report]:
     """Return the reports on a capture's connections by their names; none if the result is not made of one capture."""
@@ -56,10 +63,10 @@ def facts(report: Report) -> Iterator[str]:
     if report.get("handshake_s") is not None:
         yield f"connected after {lasting(report['handshake_s'])}{_segment_sizes(report)}"
     if sender["throughput_Bps"] and sender["active_throughput_Bps"]:
-        whole, active = (8e-6 * sender[name] for name in ("throughput_Bps", "active_throughput_Bps"))
+        whole, active = (bit_rate(8 * sender[name]) for name in ("throughput_Bps", "active_throughput_Bps"))
         yield (
             f"{sender['host']} sent {grouped(sender['acknowledged_bytes'])} bytes in {lasting(sender['elapsed_s'])},"
-            f" {whole:.3g} Mbit/s; {active:.3g} Mbit/s in the {lasting(sender['active_s'])} with data in flight"
+            f" {whole}; {active} in the {lasting(sender['active_s'])} with data in flight"
         )
     yield from _round_trip(sender, place)
     yield from _marks(report)
@@ -67,6 +74,23 @@ def facts(report: Report) -> Iterator[str]:
         segments = sender["largest_burst"] / sender["largest_segment"]
         yield f"largest burst: {sender['largest_burst']} bytes, {segments:.1f} of its largest segments"
     yield _control(sender["congestion_control"])
+    yield from _idle_times(report)
+    yield _end(report)
+
+
+def _idle_times(report: Report) -> Iterator[str]:
+    idle = [found for found in report["incidents"] if found["kind"] == "idle"]
+    if len(idle) > MANY_IDLE:
+        ended = Counter(report["senders"][found["side"]]["host"] for found in idle)
+        who = listed([f"{host} {_times(number)}" for host, number in ended.most_common()])
+        together = lasting(sum(map(_length, idle)))
+        yield f"idle {len(idle)} times for {together} in all, the longest are below; ended by {who}"
+
+
+def _end(report: Report) -> str:
+    if report["reset"]:
+        return "ended by a reset"
+    return "closed by both sides" if report["completed"] else "not closed within the capture"
 
 
 def _control(control: Mapping[str, Any]) -> str:
@@ -105,12 +129,23 @@ def _marks(report: Report) -> Iterator[str]:
 def incidents(report: Report) -> Iterator[Event]:
     """Yield the events of the connection except retransmissions of data."""
     hosts = [sender["host"] for sender in report["senders"]]
-    for found in report["incidents"]:
+    for found in _notable(report["incidents"]):
         text = _WORDS[found["kind"]](hosts[found["side"]], found)
         yield Event(found["from_s"], found["to_s"], found["kind"], text, (found["frame"],))
     if report["more_incidents"]:
         last = report["incidents"][-1]["to_s"]
         yield Event(last, last, "more", f"{report['more_incidents']} more incidents are left out")
+
+
+def _notable(found: Sequence[Report]) -> list[Report]:
+    """Return the incidents, of many idle times only the longest."""
+    idle = sorted((one for one in found if one["kind"] == "idle"), key=_length, reverse=True)
+    left_out = {one["frame"] for one in idle[MANY_IDLE:]}
+    return [one for one in found if one["kind"] != "idle" or one["frame"] not in left_out]
+
+
+def _length(found: Report) -> float:
+    return float(found["to_s"] - found["from_s"])
 
 
 def limits(report: Report) -> list[TimeShare]:
@@ -120,13 +155,19 @@ def limits(report: Report) -> list[TimeShare]:
     sender = report["senders"][report["bulk_sender"]]
     shares, confidence = sender["time_shares"], sender["time_share_confidence"]
     found = [
-        TimeShare(kind, seconds, LIMITS[kind], confidence[kind]) for kind, seconds in shares.items() if seconds > 0
+        TimeShare(kind, seconds, LIMITS[kind], confidence[kind])
+        for kind, seconds in shares.items()
+        if seconds >= SHORTEST
     ]
     return sorted(found, key=lambda share: -share.seconds)
 
 
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
 def _again(what: str, host: str, found: Mapping[str, Any]) -> str:
-    times = "once" if found["packets"] == 1 else f"{found['packets']} times"
+    times = _times(found["packets"])
     until = f", the last time after {lasting(found['to_s'] - found['from_s'])}" if found["packets"] > 1 else ""
     return f"{host} sent its {what} again {times}{until} (frame {found['frame']}): it or its answer was lost"
 
@@ -149,14 +190,24 @@ def _closed(host: str, found: Mapping[str, Any]) -> str:
 
 
 def _idle(host: str, found: Mapping[str, Any]) -> str:
-    length = lasting(found["to_s"] - found["from_s"])
-    return f"idle for {length}, with nothing in flight; {host} sent next (frame {found['frame']})"
+    sent = _SENT.get(found.get("segment", ""), "sent next")
+    return f"idle for {lasting(_length(found))}, with nothing in flight; {host} {sent} (frame {found['frame']})"
 
 
 def _unseen(host: str, found: Mapping[str, Any]) -> str:
     amount = listed([f"{found['bytes']} bytes", count(found["packets"], "acknowledgment")])
     return f"data of {host} are acknowledged that the capture lacks: {amount} (frame {found['frame']})"
 
+
+_SENT: Final = {
+    "data": "sent data next",
+    "fin": "sent its FIN next",
+    "rst": "reset the connection next",
+    "ack": "sent an ACK next",
+    "probe": "sent a keep-alive or a window probe next",
+    "retransmission": "sent something again",
+}
+"""The packets that end idle times."""
 
 _WORDS: Final = {
     "syn_again": _syn,

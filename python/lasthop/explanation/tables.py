@@ -44,6 +44,7 @@ def _report_of(report: Mapping[str, Any]) -> dict[str, Any]:
         "facts": list(facts(report)),
         "incidents": [asdict(event) for event in incidents(report)],
         "limits": [asdict(share) for share in limits(report)],
+        "timers_hidden": report["place"]["place"] == "receiver",
     }
 
 

@@ -1,4 +1,4 @@
-"""Counts and times in words."""
+"""Counts, rates and times in words."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 def grouped(number: int) -> str:
     """Return a whole number with its thousands apart: "1 234 567"."""
     return f"{number:,}".replace(",", " ")
+
+
+def bit_rate(per_second: float) -> str:
+    """Return a rate in bit/s as text, in the unit that gives it three digits."""
+    for unit, size in (("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if per_second >= size:
+            return f"{per_second / size:.3g} {unit}"
+    return f"{per_second:.3g} bit/s"
 
 
 def lasting(seconds: float) -> str:

@@ -6,7 +6,7 @@ Read `views` (a connection at one point), `matching` (the same packet at two poi
 
 from lasthop.joining.clocks import Clocks
 from lasthop.joining.folder import joined_to_folder
-from lasthop.joining.joined import Crossing, Joined, join
+from lasthop.joining.joined import Crossing, Joined, connections_at_one_end, join
 from lasthop.joining.views import View, views_of
 
-__all__ = ["Clocks", "Crossing", "Joined", "View", "join", "joined_to_folder", "views_of"]
+__all__ = ["Clocks", "Crossing", "Joined", "View", "connections_at_one_end", "join", "joined_to_folder", "views_of"]

@@ -16,7 +16,7 @@ import numpy as np
 from lasthop import _native
 from lasthop.analysis import SEGMENTS_FILE, Analysis, flow_of
 from lasthop.errors import InputError
-from lasthop.joining.joined import Crossing, Floats, Joined
+from lasthop.joining.joined import Crossing, Floats, Joined, connections_at_one_end
 from lasthop.joining.views import NONE, Ints, positions
 from lasthop.results import RunResult, open_run
 from lasthop.results.folder import whole_folder
@@ -45,6 +45,12 @@ def joined_to_folder(found: Sequence[Analysis], joined: Sequence[Joined], folder
     """
     if not joined:
         files = ", ".join(str(one.path) for one in found)
+        if count := connections_at_one_end(found):
+            raise InputError(
+                f"were taken at the same end of each connection that they have in common ({count})",
+                file=files,
+                help="capture at both ends, or analyze them one by one",
+            )
         help = "analyze them one by one, or look with `tshark -r` whether they show the same connections"
         raise InputError("have no connection in common", file=files, help=help)
     reports = {one.path: one.report for one in found}

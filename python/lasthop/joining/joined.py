@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lasthop.analysis import Analysis
 from lasthop.joining.clocks import Choice, Clocks, compare
 from lasthop.joining.matching import NEVER, Arrivals, arrivals
 from lasthop.joining.views import FIN, SYN, Bools, Ints, View, positions
@@ -138,7 +139,8 @@ class Joined:
 def join(views: Sequence[View], clocks: Choice = "auto") -> list[Joined]:
     """Join the views of each connection that several points saw: the two points that are farthest apart.
 
-    The point nearer to the sender has the longer round trips. Points in one file have one clock.
+    The point nearer to the sender has the longer round trips. Points in one file have one clock. Connections of which
+    both points are at the same end are left out: what one of them saw, the other saw.
     """
     groups: dict[tuple[str, ...], list[View]] = {}
     for view in views:
@@ -153,9 +155,27 @@ def _join_points(group: Sequence[View], clocks: Choice) -> Joined | None:
     if len(known) < 2 or known[-1].ends != known[0].ends:
         return None
     near, far = known[-1], known[0]
+    if are_at_one_end(near.report, far.report):
+        return None
     if near.capture == far.capture:
         clocks = "same" if clocks == "auto" else clocks
     return join_two(near, far, clocks)
+
+
+def are_at_one_end(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two reports on a connection are those of points at the same end of it."""
+    places = {report["place"]["place"] for report in (one, other)}
+    return len(places) == 1 and places <= {"sender", "receiver"}
+
+
+def connections_at_one_end(found: Sequence[Analysis]) -> int:
+    """Return the number of connections that several captures have, all of them from the same end."""
+    seen: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for connection in (connection for one in found for connection in one.connections):
+        ends = tuple(sorted(sender["host"] for sender in connection["senders"]))
+        seen.setdefault(ends, []).append(connection)
+    several = (reports for reports in seen.values() if len(reports) > 1)
+    return sum(all(are_at_one_end(reports[0], other) for other in reports[1:]) for reports in several)
 
 
 def join_two(near: View, far: View, clocks: Choice = "auto") -> Joined:

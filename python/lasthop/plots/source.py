@@ -109,10 +109,19 @@ def columns_of(source: Source, name: str) -> Columns:
     return Columns(name, source.table(name) if stored is None else stored(name))
 
 
-def check_tables(source: Source, kind: str, needs: tuple[str, ...], instead: tuple[str, ...] = ()) -> None:
+def check_tables(
+    source: Source,
+    kind: str,
+    needs: tuple[str, ...],
+    instead: tuple[str, ...] = (),
+    *,
+    what: str = "picture",
+    others: str = "draw time-sequence, rtt, flight, throughput or progress",
+) -> None:
     """Raise InputError, with the way to record it, if `source` lacks a table that `kind` needs.
 
-    The tables `instead` will do, if all are there.
+    The tables `instead` will do, if all are there. `what` is the noun for the kind, and `others` what a capture has in
+    its place.
     """
     if instead and set(instead) <= set(source.table_names):
         return
@@ -120,9 +129,9 @@ def check_tables(source: Source, kind: str, needs: tuple[str, ...], instead: tup
         if name not in source.table_names:
             either = "".join(f" or {other!r}" for other in instead)
             raise InputError(
-                f"the picture {kind!r} needs the table {name!r}{either}, which is not there "
+                f"the {what} {kind!r} needs the table {name!r}{either}, which is not there "
                 f"(there are: {', '.join(source.table_names) or 'none'})",
-                help=_how_to_get(name, source),
+                help=_how_to_get(name, source, others),
             )
 
 
@@ -136,9 +145,9 @@ def check_opened(source: Source, flow: str | None) -> None:
         raise InputError(f"the packets of {one['flow']} are encrypted", help=lacking(one))
 
 
-def _how_to_get(name: str, source: Source) -> str:
+def _how_to_get(name: str, source: Source, others: str) -> str:
     if str(getattr(source, "index", {}).get("clock")) == "capture":
-        return f"a capture has no {name!r}; draw time-sequence, rtt, flight, throughput or progress"
+        return f"a capture has no {name!r}; {others}"
     if name == "cell_users":
         return "every run with a shared channel has it; draw it from one, such as of the scenario hsdpa-cell"
     if name == "variables":

@@ -188,10 +188,10 @@ impl Inference {
 
     /// A duplicate ACK came for a segment that the peer had already; `longest` is the longest round trip so far.
     ///
-    /// Each segment of a copy is answered, the copies in the order of sending: by an acknowledgment that begins with it,
-    /// or by a duplicate ACK. The duplicate ACK is therefore for a copy that was sent a round trip before, of which
-    /// more segments than the acknowledged ones may have been there, and for none that was sent before a copy which
-    /// has been answered. Otherwise the original of a copy arrived late, after the last copy before that.
+    /// Each segment of a copy is answered, the copies in the order of sending: by an acknowledgment that begins with
+    /// it, or by a duplicate ACK. The duplicate ACK is therefore for a copy that was sent a round trip before, of
+    /// which more segments than the acknowledged ones may have been there, and for none that was sent before a copy
+    /// which has been answered. Otherwise the original of a copy arrived late, after the last copy before that.
     pub(super) fn on_duplicate_arrival(&mut self, at: Instant, longest: Duration) {
         let sent = self.sent_in_time(at);
         let known = |copy: &Copy| copy.is_acknowledged() && copy.reports < copy.segments && copy.at <= sent;

@@ -31,6 +31,8 @@ pub(crate) struct Connection<'a> {
     pub(crate) decisions: Decisions<'a>,
     /// Whether it is one of a capture, where packets are frames.
     pub(crate) captured: bool,
+    /// Whether it was captured far from the sender, where timeouts are guesses.
+    pub(crate) timers_hidden: bool,
     pub(crate) first_seen: f64,
     pub(crate) last_seen: f64,
     /// The usual length of its data segments in bytes, at least 1.
@@ -83,10 +85,11 @@ fn by(times: &[f64], values: &[f64], time: f64) -> f64 {
 }
 
 /// The connections of a flow of TCP.
-pub(crate) fn of_flow<'a>(flow: &Flow<'a>, captured: bool) -> Vec<Connection<'a>> {
+pub(crate) fn of_flow<'a>(flow: &Flow<'a>, captured: bool, timers_hidden: bool) -> Vec<Connection<'a>> {
     let groups =
         flow.segments.groups("connection").into_iter().enumerate().filter(|(_, rows)| !rows.is_empty());
-    groups.map(|(place, rows)| one(flow, flow.segments.at(&rows), place, captured)).collect()
+    let connections = groups.map(|(place, rows)| one(flow, flow.segments.at(&rows), place, captured));
+    connections.map(|connection| Connection { timers_hidden, ..connection }).collect()
 }
 
 fn one<'a>(flow: &Flow<'a>, mine: Rows<'a>, place: usize, captured: bool) -> Connection<'a> {
@@ -113,6 +116,7 @@ fn one<'a>(flow: &Flow<'a>, mine: Rows<'a>, place: usize, captured: bool) -> Con
         back: sent_back(&received),
         decisions: flow.decisions.as_ref().map(|rows| decisions(rows, number)).unwrap_or_default(),
         captured,
+        timers_hidden: false,
         first_seen: times.iter().copied().fold(f64::INFINITY, f64::min),
         last_seen: times.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         segment_size: usual(&copies.length),

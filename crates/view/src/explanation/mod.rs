@@ -63,6 +63,9 @@ pub struct Report {
     pub incidents: Vec<Event>,
     /// The limits of the sender, in place of the shares of time.
     pub limits: Vec<TimeShare>,
+    /// Whether the sender is so far from the capture that its timers are guesses.
+    #[serde(default)]
+    pub timers_hidden: bool,
 }
 
 /// The reports on a capture's connections, by flow; none for a run.
@@ -120,7 +123,7 @@ pub(crate) fn explain_flow(
         return quic::explain_flow(flow);
     }
     let report = reports.get(flow.name);
-    connection::of_flow(flow, captured)
+    connection::of_flow(flow, captured, report.is_some_and(|report| report.timers_hidden))
         .iter()
         .map(|connection| explained(tables, connection, report))
         .collect()

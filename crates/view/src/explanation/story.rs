@@ -161,7 +161,11 @@ fn without_decisions(connection: &Connection<'_>) -> Vec<Event> {
 
 fn episode(connection: &Connection<'_>, copies: &[&Copy]) -> Event {
     let (lead, last) = (copies[0], copies[copies.len() - 1]);
-    let what = if lead.cause == "timeout" { "timeout of" } else { "sent again:" };
+    let what = match lead.cause.as_str() {
+        "timeout" if connection.timers_hidden => "probably a timeout of",
+        "timeout" => "timeout of",
+        _ => "sent again:",
+    };
     let length = last.time - lead.time;
     let until = if length >= 1.0 { format!("the last {} later", lasting(length)) } else { String::new() };
     let parts = [

@@ -31,8 +31,8 @@ struct Key {
 }
 
 impl Fragments {
-    /// Adds a fragment, whose header is decoded. Returns the packet that it completes: a header without options, and the payload up to the first
-    /// byte that was not captured.
+    /// Adds a fragment, whose header is decoded. Returns the packet that it completes: a header without options, and
+    /// the payload up to the first byte that was not captured.
     pub(super) fn add(&mut self, packet: &[u8], decoded: &Decoded<ip::Header>) -> Option<Vec<u8>> {
         let part = decoded.header.fragment()?;
         let key = Key::of(&decoded.header, packet)?;
