@@ -97,7 +97,7 @@ const PACKET_TIME: f64 = 1500.0 * 8.0 / 40e6;
 #[test]
 fn prague_alone_fills_the_link_and_queues_for_less_than_a_millisecond() {
     for millis in [10, 20] {
-        for profiles in [&["prague"][..], &["prague"; 2], &["prague"; 4]] {
+        for profiles in [&["prague"][..], &["prague"; 2], &["prague"; 4], &["prague-linux"; 2]] {
             let (shares, used) = run(profiles, millis, &json!({}));
             let queued = shares.iter().map(|share| share.queued).fold(0.0, f64::max);
             assert!(used > 0.9 && queued < 1e-3, "{used:.3} of the link in {millis} ms: {shares:?}");
@@ -109,7 +109,7 @@ fn prague_alone_fills_the_link_and_queues_for_less_than_a_millisecond() {
 #[test]
 fn prague_and_cubic_get_about_the_same_rate_and_only_cubic_waits() {
     for millis in [10, 20] {
-        for profiles in [["prague", "cubic"], ["prague", "cubic-ecn"]] {
+        for profiles in [["prague", "cubic"], ["prague", "cubic-ecn"], ["prague-linux", "cubic"]] {
             let (shares, used) = run(&profiles, millis, &json!({}));
             let ratio = shares[0].rate / shares[1].rate;
             assert!((0.5..2.0).contains(&ratio), "Prague to CUBIC as {ratio:.2} in {millis} ms: {shares:?}");
