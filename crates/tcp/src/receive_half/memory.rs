@@ -6,24 +6,23 @@ use wire::Segment;
 
 use super::{AckDue, ReceiveHalf, Reception};
 use crate::options::Agreed;
+use crate::reassembly::Reassembly;
 use crate::window::{Arrived, Held};
 
 impl ReceiveHalf {
     /// Whether the next data in order find memory without further ado.
     #[inline]
     pub(super) fn has_memory(&self) -> bool {
-        self.window.packets().is_none() || self.window.admits(&self.stream.held())
+        self.window.buffer().is_none_or(|buffer| buffer.admits(self.stream.held().memory))
     }
 
     /// Whether a segment inside the window finds memory, perhaps after the buffer has grown, put packets together, or
     /// dropped others beyond a gap. One that finds none is dropped, unless it brings the next data of a user that has
     /// read all; in order it closes the window.
     pub(crate) fn finds_memory(&mut self, segment: &Segment) -> bool {
-        if self.window.packets().is_none() || segment.payload.is_empty() {
-            return true;
-        }
+        let Some(buffer) = self.window.buffer().filter(|_| !segment.payload.is_empty()) else { return true };
         let in_order = segment.seq.at_or_before(self.stream.next());
-        let fits = self.make_room(segment.seq);
+        let fits = buffer.admits(self.stream.held().memory) || self.make_room(segment.seq);
         if !fits && in_order {
             self.window.open_to(self.stream.next());
             self.acks.set_due(AckDue::Now);
@@ -33,17 +32,16 @@ impl ReceiveHalf {
 
     fn make_room(&mut self, seq: Seq) -> bool {
         let Self { stream, window, .. } = self;
-        if window.admits(&stream.held()) {
-            return true;
-        }
         window.policy().on_overrun(&stream.held());
-        if !window.admits(&stream.held()) {
-            stream.collapse(|memory| window.share_of(memory));
+        let Some(buffer) = window.buffer() else { return true };
+        let admits = |stream: &Reassembly| buffer.admits(stream.held().memory);
+        if !admits(stream) {
+            stream.collapse(|memory| buffer.window_of(memory));
         }
-        if !window.admits(&stream.held()) {
-            stream.prune(seq, window.prune_step(), |stream| window.admits(&stream.held()));
+        if !admits(stream) {
+            stream.prune(seq, buffer.prune_step(), admits);
         }
-        window.admits(&stream.held())
+        admits(stream)
     }
 
     /// What arrives with more data than this consists of several segments, which the network card has joined.
@@ -55,7 +53,7 @@ impl ReceiveHalf {
     #[inline]
     pub(super) fn note_tight_window(&mut self) {
         let held = self.stream.held();
-        if self.window.packets().is_some() && self.window.policy().is_tight(&held) {
+        if self.window.buffer().is_some_and(|buffer| buffer.is_tight(held.memory)) {
             let narrows = self.window.room(held) < self.window.advertised();
             self.acks.on_tight_window(narrows);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use units::{Bytes, Seq};
 
-use crate::window::{Arrived, Held, Membership, PacketMemory, Pool, Steps, Traits, Window};
+use crate::window::{Arrived, Held, Membership, PacketBuffer, PacketMemory, Pool, Steps, Traits, Window};
 
 /// The window offered.
 #[derive(Debug)]
@@ -96,20 +96,10 @@ impl OfferedWindow {
         self.traits.packets
     }
 
-    /// Whether the buffer takes one more packet in addition to what it holds.
+    /// The buffer, where packets take memory in it.
     #[inline]
-    pub(super) fn admits(&self, held: &Held) -> bool {
-        self.policy.admits(held)
-    }
-
-    /// The window that a packet of `memory` stands for.
-    pub(super) fn share_of(&self, memory: Bytes) -> Bytes {
-        self.policy.share_of(memory)
-    }
-
-    /// The memory that is freed at once where data beyond a gap are dropped.
-    pub(super) fn prune_step(&self) -> Bytes {
-        self.policy.prune_step()
+    pub(super) fn buffer(&self) -> Option<PacketBuffer> {
+        self.traits.packets.and_then(|_| self.policy.buffer())
     }
 
     /// The policy, for its rules about the memory of packets.

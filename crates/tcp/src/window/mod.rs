@@ -8,8 +8,8 @@ mod pool;
 
 use units::{Bytes, Instant};
 
-pub use packet_memory::PacketMemory;
 pub(crate) use packet_memory::{COLLAPSED, COLLAPSED_MEMORY};
+pub use packet_memory::{PacketBuffer, PacketMemory};
 pub(crate) use pool::Membership;
 pub use pool::{Pool, Shared};
 pub use shared::Over;
@@ -42,10 +42,9 @@ pub trait Window: std::fmt::Debug + Send {
         false
     }
 
-    /// Whether the buffer takes one more packet in addition to what it holds. Called only where
-    /// [`packets`](Traits::packets) take memory.
-    fn admits(&self, _held: &Held) -> bool {
-        true
+    /// The buffer, where [`packets`](Traits::packets) take memory in it.
+    fn buffer(&self) -> Option<PacketBuffer> {
+        None
     }
 
     /// The user sets the size of the buffer, which does not grow any more (`SO_RCVBUF`).
@@ -53,22 +52,6 @@ pub trait Window: std::fmt::Debug + Send {
 
     /// A packet finds no memory in addition to what the buffer holds: the buffer may grow.
     fn on_overrun(&mut self, _held: &Held) {}
-
-    /// Whether less than half of the buffer is free, so that ACKs which only narrow the window are not urgent. Called
-    /// only where [`packets`](Traits::packets) take memory.
-    fn is_tight(&self, _held: &Held) -> bool {
-        false
-    }
-
-    /// The window that a packet of `memory` stands for: data below it waste memory.
-    fn share_of(&self, memory: Bytes) -> Bytes {
-        memory
-    }
-
-    /// Of the memory of the buffer, the part that is freed at once where data beyond a gap are dropped.
-    fn prune_step(&self) -> Bytes {
-        Bytes::ZERO
-    }
 
     /// The window of a SYN, from an end that announces `mss`.
     fn on_syn(&mut self, _mss: Bytes) -> Bytes {

@@ -37,6 +37,48 @@ impl PacketMemory {
     }
 }
 
+/// A receive buffer in which the memory of packets counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketBuffer {
+    /// Its size.
+    pub size: Bytes,
+    /// The share of data in memory, in 256ths (`scaling_ratio`).
+    pub data_share: u64,
+}
+
+impl PacketBuffer {
+    /// The window that `memory` stands for: data below it waste memory.
+    #[must_use]
+    pub const fn window_of(self, memory: Bytes) -> Bytes {
+        Bytes(memory.0 * self.data_share / 256)
+    }
+
+    /// The free part, where packets take `memory`, as a window (`tcp_space`).
+    #[must_use]
+    pub fn free(self, memory: Bytes) -> Bytes {
+        self.window_of(self.size.saturating_sub(memory))
+    }
+
+    /// Whether it takes one more packet: the last may pass the limit (`tcp_can_ingest`).
+    #[must_use]
+    pub fn admits(self, memory: Bytes) -> bool {
+        memory <= self.size
+    }
+
+    /// Whether less than half of it is free, so that ACKs which only narrow the window are not urgent
+    /// (`__tcp_select_window`).
+    #[must_use]
+    pub fn is_tight(self, memory: Bytes) -> bool {
+        self.free(memory) < self.window_of(self.size) / 2
+    }
+
+    /// The part that is freed at once where data beyond a gap are dropped (`tcp_prune_ofo_queue`).
+    #[must_use]
+    pub fn prune_step(self) -> Bytes {
+        self.size / 8
+    }
+}
+
 /// `struct sk_buff`, rounded up to a cache line, on a machine of 64 bits.
 const RECORD: Bytes = Bytes(256);
 /// Inside a block: `struct skb_shared_info`, the free room before headers (`NET_SKB_PAD`), headers of TCP over IPv4.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::{Arrived, Held, PacketMemory, Steps, Traits, Window};
+use super::{Arrived, Held, PacketBuffer, PacketMemory, Steps, Traits, Window};
 use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the defaults are Linux'.
@@ -82,8 +82,12 @@ impl RightSizing {
     }
 
     /// `tcp_win_from_space` and its inverse.
+    const fn packet_buffer(&self) -> PacketBuffer {
+        PacketBuffer { size: self.buffer, data_share: self.ratio }
+    }
+
     const fn window_of(&self, space: Bytes) -> Bytes {
-        Bytes(space.0 * self.ratio / 256)
+        self.packet_buffer().window_of(space)
     }
 
     const fn space_for(&self, window: Bytes) -> Bytes {
@@ -92,7 +96,7 @@ impl RightSizing {
 
     /// The free part of the buffer, as a window (`tcp_space`).
     fn free(&self, memory: Bytes) -> Bytes {
-        self.window_of(self.buffer.saturating_sub(memory))
+        self.packet_buffer().free(memory)
     }
 
     /// The first segment, and each that is larger than those before, tells the share of data (`tcp_measure_rcv_mss`);
@@ -216,14 +220,8 @@ impl Window for RightSizing {
         self.offered
     }
 
-    /// `tcp_can_ingest`: the last packet may pass the limit.
-    fn admits(&self, held: &Held) -> bool {
-        held.memory <= self.buffer
-    }
-
-    /// `__tcp_select_window`.
-    fn is_tight(&self, held: &Held) -> bool {
-        self.free(held.memory) < self.window_of(self.buffer) / 2
+    fn buffer(&self) -> Option<PacketBuffer> {
+        Some(self.packet_buffer())
     }
 
     fn resize(&mut self, size: Bytes) {
@@ -236,15 +234,6 @@ impl Window for RightSizing {
         if held.memory > self.buffer {
             self.offered = self.offered.min(self.mss * 2);
         }
-    }
-
-    fn share_of(&self, memory: Bytes) -> Bytes {
-        self.window_of(memory)
-    }
-
-    /// `tcp_prune_ofo_queue`.
-    fn prune_step(&self) -> Bytes {
-        self.buffer / 8
     }
 
     fn traits(&self) -> Traits {
