@@ -55,6 +55,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
         "net.inet.tcp.sendbuf_max",
         By(|settings, value| settings.note_left_out("net.inet.tcp.sendbuf_max", value)),
     ),
+    // Nothing is kept of earlier connections.
     ("net.inet.tcp.hostcache.purgenow", Nothing),
     ("net.inet.tcp.hostcache.enable", Nothing),
     // A listener of ours remembers each SYN, and none is lost for want of memory.

@@ -379,6 +379,19 @@ mod tests {
         }
     }
 
+    // Linux `pkts_acked_ewma`.
+    #[test]
+    fn where_acks_are_rare_linux_counts_the_smallest_number() {
+        let plain = Plain { accecn_option: AccEcnOption::Never, ..Plain::default() };
+        let mut sender = Accurate::new(&plain);
+        assert_eq!(on_ack(&mut sender, &ack(7, None), 20), SMSS * 2);
+        let mut often = Accurate::new(&plain);
+        for _ in 0..50 {
+            on_ack(&mut often, &ack(5, None), 2);
+        }
+        assert_eq!(on_ack(&mut often, &ack(7, None), 20), SMSS * 18);
+    }
+
     #[test]
     fn an_ack_that_delivers_nothing_may_be_old_and_counts_no_marks() {
         let mut sender = accurate();
