@@ -13,6 +13,8 @@ pub(super) struct KernelSettings {
     pub profile: Value,
     /// The ECN that is offered, where it is another than the one that is answered (`tcp_ecn` 2, 4 and 5).
     pub offered_ecn: Option<bool>,
+    /// The AccECN option of a script that asks for Accurate ECN (`tcp_ecn_option`).
+    accecn_option: &'static str,
     /// Who takes part in Fast Open (`tcp_fastopen`).
     pub fast_open: FastOpenBits,
     /// The key of the host's Fast Open cookies (`tcp_fastopen_key`), if the script sets one.
@@ -120,6 +122,7 @@ impl KernelSettings {
         Self {
             profile,
             offered_ecn: None,
+            accecn_option: "always",
             fast_open: FastOpenBits::DEFAULT,
             cookie_key: None,
             unsent_limit: Bytes::MAX,
@@ -208,21 +211,21 @@ pub(super) fn set_ecn(settings: &mut KernelSettings, value: &str) {
     };
     if is_accurate {
         settings.profile["ecn_capable"] = json!("all");
-        if settings.profile.get("accecn_option").is_none_or(Value::is_null) {
-            settings.profile["accecn_option"] = json!("always");
-        }
+        settings.profile["accecn_option"] = json!(settings.accecn_option);
     }
 }
 
-/// Accurate ECN has the option of Linux' default unless a script sets another.
+/// Accurate ECN has the option of Linux' default unless a script sets another, before or after it asks for it.
 fn set_ecn_option(settings: &mut KernelSettings, value: &str) {
-    let option = match value {
+    settings.accecn_option = match value {
         "0" => "never",
         "1" => "demand",
         "2" => "always",
         _ => return settings.leave_out("tcp_ecn_option", value),
     };
-    settings.profile["accecn_option"] = json!(option);
+    if settings.profile["ecn"] == "accurate" {
+        settings.profile["accecn_option"] = json!(settings.accecn_option);
+    }
 }
 
 pub(super) fn set_default_congestion_control(settings: &mut KernelSettings, name: &str) {
@@ -469,6 +472,19 @@ mod tests {
         assert_eq!(set.profile["mtu_probing"], expected);
         set.set("net.ipv4.tcp_mtu_probing", "0");
         assert_eq!(set.profile["mtu_probing"], Value::Null);
+    }
+
+    #[test]
+    fn accurate_ecn_is_that_of_linux_whatever_the_profile_says() {
+        let whole = json!({ "ecn": false, "ecn_capable": "new-data", "accecn_option": "acks" });
+        let mut set = after(whole, "net.ipv4.tcp_ecn_option", "1");
+        assert_eq!(set.profile["accecn_option"], "acks");
+        set.set("net.ipv4.tcp_ecn", "3");
+        let key = |set: &KernelSettings, key| set.profile[key].as_str().map(str::to_owned);
+        assert_eq!(key(&set, "ecn_capable").as_deref(), Some("all"));
+        assert_eq!(key(&set, "accecn_option").as_deref(), Some("demand"));
+        set.set("net.ipv4.tcp_ecn_option", "0");
+        assert_eq!(key(&set, "accecn_option").as_deref(), Some("never"));
     }
 
     #[test]
