@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: lasthop[cluster]")
+pytest.importorskip("distributed", reason="Dask is not installed: lasthop[cluster]")
+
+import distributed
 
 from lasthop.errors import InputError
 from lasthop.results.folder import STORE_FILE
