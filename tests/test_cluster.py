@@ -11,14 +11,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("distributed", reason="Dask is not installed: lasthop[cluster]")
-
-import distributed
 
 from lasthop.errors import InputError
 from lasthop.results.folder import STORE_FILE
@@ -88,6 +87,7 @@ def test_a_cluster_gives_the_same_rows_and_bytes_though_a_worker_is_killed(small
 def test_workers_keep_no_answer_that_has_arrived(small_study: Path, tmp_path: Path) -> None:
     plan = load_study(small_study).replicated(30)
     kept: list[int] = []
+    distributed = import_module("distributed")
 
     def kept_by_workers(dask_scheduler: Any) -> int:
         return sum(task.state == "memory" for task in dask_scheduler.tasks.values())
