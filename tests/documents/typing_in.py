@@ -34,6 +34,7 @@ _CHECKOUT: Final = ("README.md", "docs", "scripts", "studies", "scenarios", "pro
 _NOT_HERE: Final = {
     r"ssh://|my-lab\.toml": "needs other machines (tests/test_machines.py has them)",
     r"^pip install|^uv ": "installs a package",
+    r"^tcpdump -i eth0 ": "captures an interface without traffic; the reader has captures",
     r"tcp://head:": "needs a scheduler of Dask (tests/test_cluster.py has one)",
     r"study (?:stacks|cheskis2006|all)\b": "takes minutes; tests of studies have short forms",
     r"live web-quic\b": "takes five minutes of real time; live tests have short forms",
