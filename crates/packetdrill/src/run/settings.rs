@@ -40,15 +40,21 @@ pub(super) enum Meaning {
     Switch(&'static str),
     /// A key that is a number.
     Count(&'static str),
+    /// A key that is a time, set in milliseconds.
+    Millis(&'static str),
     /// None, as long as it has one of these values, which Linux profiles assume.
     As(&'static [&'static str]),
     /// Nothing, whatever it is: it is about the machine, not about what TCP sends.
     Nothing,
+    /// None here, which a note says: a script may pass without it.
+    Noted,
+    /// The same, except for the value that hosts here have anyway.
+    NotedUnless(&'static str),
     /// More than one key.
     By(fn(&mut KernelSettings, &str)),
 }
 
-use Meaning::{As, By, Count, Nothing, Switch};
+use Meaning::{As, By, Count, Millis, Noted, NotedUnless, Nothing, Switch};
 
 /// The settings that are known, without `net.ipv4.`.
 const MEANINGS: &[(&str, Meaning)] = &[
@@ -150,9 +156,15 @@ impl KernelSettings {
                 Ok(count) => self.profile[*key] = json!(count),
                 Err(_) => self.leave_out(name, value),
             },
+            Some(Millis(key)) => match value.parse::<u32>() {
+                Ok(millis) => self.profile[*key] = json!(format!("{millis} ms")),
+                Err(_) => self.leave_out(name, value),
+            },
             Some(By(set)) => set(self, value),
             Some(As(values)) if values.contains(&value) => {}
             Some(Nothing) => {}
+            Some(NotedUnless(usual)) if value == *usual => {}
+            Some(Noted | NotedUnless(_)) => self.note_left_out(name, value),
             Some(As(_)) | None => self.leave_out(name, value),
         }
     }

@@ -3,7 +3,7 @@
 use registry::name_of;
 use serde_json::{Value, json};
 
-use super::settings::Meaning::{self, As, By, Count, Nothing, Switch};
+use super::settings::Meaning::{self, As, By, Count, Millis, Noted, NotedUnless, Nothing, Switch};
 use super::settings::{
     KernelSettings, set_default_congestion_control, set_ecn, set_parameter, set_sack, set_timer,
 };
@@ -28,60 +28,33 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("net.inet.tcp.rexmit_min", By(|settings, value| set_timer(settings, "min", value, "ms"))),
     ("net.inet.tcp.rexmit_slop", By(|settings, value| set_timer(settings, "slop", value, "ms"))),
     ("net.inet.tcp.rexmit_drop_options", Switch("drops_syn_options")),
-    ("net.inet.tcp.keepinit", By(|settings, value| set_millis(settings, "open_timeout", value))),
-    ("net.inet.tcp.keepidle", By(|settings, value| set_millis(settings, "keep_alive_idle", value))),
-    ("net.inet.tcp.keepintvl", By(|settings, value| set_millis(settings, "keep_alive_interval", value))),
+    ("net.inet.tcp.keepinit", Millis("open_timeout")),
+    ("net.inet.tcp.keepidle", Millis("keep_alive_idle")),
+    ("net.inet.tcp.keepintvl", Millis("keep_alive_interval")),
     ("net.inet.tcp.keepcnt", Count("keep_alive_probes")),
     ("net.inet.tcp.delayed_ack", As(&["1"])),
     ("net.inet.tcp.delacktime", By(set_ack_delay)),
     ("net.inet.tcp.insecure_syn", As(&["0"])),
     ("net.inet.tcp.insecure_rst", As(&["0"])),
     ("net.inet.tcp.recvspace", By(|settings, value| set_window(settings, "size", value))),
-    (
-        "net.inet.tcp.recvbuf_auto",
-        By(|settings, value| settings.note_left_out("net.inet.tcp.recvbuf_auto", value)),
-    ),
-    (
-        "net.inet.tcp.recvbuf_max",
-        By(|settings, value| settings.note_left_out("net.inet.tcp.recvbuf_max", value)),
-    ),
+    ("net.inet.tcp.recvbuf_auto", Noted),
+    ("net.inet.tcp.recvbuf_max", Noted),
     ("kern.ipc.maxsockbuf", By(|settings, value| set_window(settings, "largest", value))),
-    ("net.inet.tcp.sendspace", By(|settings, value| settings.note_left_out("net.inet.tcp.sendspace", value))),
-    (
-        "net.inet.tcp.sendbuf_auto",
-        By(|settings, value| settings.note_left_out("net.inet.tcp.sendbuf_auto", value)),
-    ),
-    (
-        "net.inet.tcp.sendbuf_max",
-        By(|settings, value| settings.note_left_out("net.inet.tcp.sendbuf_max", value)),
-    ),
+    ("net.inet.tcp.sendspace", Noted),
+    ("net.inet.tcp.sendbuf_auto", Noted),
+    ("net.inet.tcp.sendbuf_max", Noted),
     // Nothing is kept of earlier connections.
     ("net.inet.tcp.hostcache.purgenow", Nothing),
     ("net.inet.tcp.hostcache.enable", Nothing),
     // A listener of ours remembers each SYN, and none is lost for want of memory.
-    (
-        "net.inet.tcp.syncookies",
-        By(|settings, value| settings.note_left_out("net.inet.tcp.syncookies", value)),
-    ),
+    ("net.inet.tcp.syncookies", Noted),
     // 0: a closed port answers.
-    (
-        "net.inet.tcp.blackhole",
-        By(|settings, value| note_unless(settings, "net.inet.tcp.blackhole", value, "0")),
-    ),
-    (
-        "net.inet.tcp.drop_synfin",
-        By(|settings, value| note_unless(settings, "net.inet.tcp.drop_synfin", value, "0")),
-    ),
-    (
-        "net.inet.tcp.icmp_may_rst",
-        By(|settings, value| note_unless(settings, "net.inet.tcp.icmp_may_rst", value, "1")),
-    ),
+    ("net.inet.tcp.blackhole", NotedUnless("0")),
+    ("net.inet.tcp.drop_synfin", NotedUnless("0")),
+    ("net.inet.tcp.icmp_may_rst", NotedUnless("1")),
     // Segments that leave together are joined as far as a script expects.
-    ("net.inet.tcp.tso", By(|settings, value| settings.note_left_out("net.inet.tcp.tso", value))),
-    (
-        "net.inet.tcp.path_mtu_discovery",
-        By(|settings, value| note_unless(settings, "net.inet.tcp.path_mtu_discovery", value, "1")),
-    ),
+    ("net.inet.tcp.tso", Noted),
+    ("net.inet.tcp.path_mtu_discovery", NotedUnless("1")),
 ];
 
 /// Lays a setting over the profile; returns whether it is one of FreeBSD's.
@@ -132,20 +105,6 @@ fn set_ecn_retries(settings: &mut KernelSettings, value: &str) {
     match value.parse::<u32>() {
         Ok(retries) => settings.profile["ecn_syns"] = json!(retries.saturating_add(1)),
         Err(_) => settings.leave_out("net.inet.tcp.ecn.maxretries", value),
-    }
-}
-
-fn set_millis(settings: &mut KernelSettings, key: &str, value: &str) {
-    match value.parse::<u32>() {
-        Ok(millis) => settings.profile[key] = json!(format!("{millis} ms")),
-        Err(_) => settings.leave_out("a time of net.inet.tcp", value),
-    }
-}
-
-/// Notes a setting that has no key, where it is not what the host does anyway.
-fn note_unless(settings: &mut KernelSettings, name: &str, value: &str, usual: &str) {
-    if value != usual {
-        settings.note_left_out(name, value);
     }
 }
 

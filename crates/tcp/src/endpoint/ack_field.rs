@@ -61,10 +61,8 @@ impl Endpoint {
             self.on_fin_acked(now);
         }
         if self.state != State::Closed && !ack.ends_handshake_only() {
-            let before = self.send.recovery_state();
-            let outcome = self.send.judge(&ack, &self.agreed, &mut self.timers);
-            self.note_reduction(before);
-            self.conclude_timeout(outcome);
+            let agreed = self.agreed;
+            self.repair(|send, timers| send.judge(&ack, &agreed, timers));
         }
         if self.agreed.requests_acks {
             self.send.observe_acks(segment, &ack, repairing);

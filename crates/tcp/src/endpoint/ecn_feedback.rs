@@ -64,8 +64,8 @@ impl Endpoint {
         }
     }
 
-    /// The peer of a listener sends AccECN options, so that data carry them too: from the start, as a SYN-ACK tells a
-    /// client.
+    /// The peer of a listener sends AccECN options, so that data carry them too: from the start, as those
+    /// of a client after a SYN-ACK with the option.
     fn make_room_for_accecn(&mut self) {
         if self.ecn.needs_room_on_data() && !self.fast_open.is_accepted() {
             self.agreed.make_room_for_accecn();

@@ -4,7 +4,7 @@ use units::Instant;
 use wire::{Flags, Payload};
 
 use super::{CloseReason, Endpoint, Event};
-use crate::send_half::TimeoutOutcome;
+use crate::send_half::{SendHalf, TimeoutOutcome};
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
 use crate::{Kind, Transmit};
@@ -15,10 +15,7 @@ impl Endpoint {
         while let Some(timer) = self.timers.take_expired(now) {
             match timer {
                 Timer::Retransmission => {
-                    let before = self.send.recovery_state();
-                    let outcome = self.send.on_retransmission_timer(now, &mut self.timers);
-                    self.note_reduction(before);
-                    self.conclude_timeout(outcome);
+                    self.repair(|send, timers| send.on_retransmission_timer(now, timers));
                 }
                 Timer::Recovery => self.on_recovery_deadline(now),
                 // It only wakes the sender.
@@ -37,8 +34,16 @@ impl Endpoint {
         }
     }
 
+    /// Lets the sender judge what is lost, and carries out the consequences for the connection.
+    pub(super) fn repair(&mut self, judge: impl FnOnce(&mut SendHalf, &mut Timers) -> TimeoutOutcome) {
+        let before = self.send.recovery_state();
+        let outcome = judge(&mut self.send, &mut self.timers);
+        self.note_reduction(before);
+        self.conclude_timeout(outcome);
+    }
+
     /// Consequence of a sender's timeout for the connection.
-    pub(super) fn conclude_timeout(&mut self, outcome: TimeoutOutcome) {
+    fn conclude_timeout(&mut self, outcome: TimeoutOutcome) {
         match outcome {
             TimeoutOutcome::Nothing | TimeoutOutcome::Retransmission => {}
             TimeoutOutcome::SynRetransmission => self.fast_open.on_syn_timeout(),
@@ -56,10 +61,8 @@ impl Endpoint {
 
     fn on_recovery_deadline(&mut self, now: Instant) {
         if self.may_send_data() {
-            let before = self.send.recovery_state();
-            let outcome = self.send.on_recovery_deadline(now, self.agreed.sack, &mut self.timers);
-            self.note_reduction(before);
-            self.conclude_timeout(outcome);
+            let sack = self.agreed.sack;
+            self.repair(|send, timers| send.on_recovery_deadline(now, sack, timers));
         }
     }
 

@@ -77,7 +77,7 @@ impl SendHalf {
         self.peer_window = PeerWindow::of_syn(window, segment.seq, segment.ack);
     }
 
-    /// Segments have another size than the SYN has told, before any has left.
+    /// Segments have another size than the SYN announced; none has left yet.
     pub(crate) fn take_segment_size(&mut self, agreed: &Agreed) {
         self.mtu.make_room(self.smss.saturating_sub(agreed.smss));
         self.smss = agreed.smss;

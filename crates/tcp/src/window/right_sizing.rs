@@ -81,11 +81,11 @@ impl RightSizing {
         }
     }
 
-    /// `tcp_win_from_space` and its inverse.
     const fn packet_buffer(&self) -> PacketBuffer {
         PacketBuffer { size: self.buffer, data_share: self.ratio }
     }
 
+    /// `tcp_win_from_space` and its inverse.
     const fn window_of(&self, space: Bytes) -> Bytes {
         self.packet_buffer().window_of(space)
     }

@@ -88,11 +88,16 @@ fn by(times: &[f64], values: &[f64], time: f64) -> f64 {
 pub(crate) fn of_flow<'a>(flow: &Flow<'a>, captured: bool, timers_hidden: bool) -> Vec<Connection<'a>> {
     let groups =
         flow.segments.groups("connection").into_iter().enumerate().filter(|(_, rows)| !rows.is_empty());
-    let connections = groups.map(|(place, rows)| one(flow, flow.segments.at(&rows), place, captured));
-    connections.map(|connection| Connection { timers_hidden, ..connection }).collect()
+    let seen = (captured, timers_hidden);
+    groups.map(|(place, rows)| one(flow, flow.segments.at(&rows), place, seen)).collect()
 }
 
-fn one<'a>(flow: &Flow<'a>, mine: Rows<'a>, place: usize, captured: bool) -> Connection<'a> {
+fn one<'a>(
+    flow: &Flow<'a>,
+    mine: Rows<'a>,
+    place: usize,
+    (captured, timers_hidden): (bool, bool),
+) -> Connection<'a> {
     let number = if mine.has("connection") { mine.numbers("connection")[0] as i64 } else { place as i64 + 1 };
     let at_sender = mine.equal("host", flow.sender);
     let elsewhere = mine.marked(&not(&mine.among("host", &[flow.sender])));
@@ -116,7 +121,7 @@ fn one<'a>(flow: &Flow<'a>, mine: Rows<'a>, place: usize, captured: bool) -> Con
         back: sent_back(&received),
         decisions: flow.decisions.as_ref().map(|rows| decisions(rows, number)).unwrap_or_default(),
         captured,
-        timers_hidden: false,
+        timers_hidden,
         first_seen: times.iter().copied().fold(f64::INFINITY, f64::min),
         last_seen: times.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         segment_size: usual(&copies.length),
